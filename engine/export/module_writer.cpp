@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "p2/error.h"
+
 namespace p2::hlo {
 namespace {
 
@@ -85,9 +87,18 @@ std::string dense_of(const Literal& literal) {
   return fmt::format("dense<{}>", literal.shape.sizes.empty() ? list : "[" + list + "]");
 }
 
+/// More ids, with those that pad groups, would make a text of half a gigabyte.
+constexpr std::size_t kMaxPaddedIds = std::size_t{1} << 25U;
+
 std::string dense_groups_of(const ReplicaGroups& groups) {
   std::size_t width = 0;
   for (const auto& group : groups.lists) width = std::max(width, group.size());
+  if (width * groups.lists.size() > kMaxPaddedIds) {
+    throw LimitReached(LimitReached::Kind::Size,
+                       fmt::format("StableHLO pads each of {} groups to the {} devices of the "
+                                   "longest, expected fewer, or HLO text",
+                                   groups.lists.size(), width));
+  }
   std::string rows;
   for (auto group : groups.lists) {
     group.resize(width, -1);

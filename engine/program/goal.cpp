@@ -143,6 +143,13 @@ Beginning beginning_of(const Goal& goal, std::uint32_t devices, const std::vecto
                                       goal.name, refusal));
 }
 
+Beginning beginning_of(Collective built_in, std::uint64_t class_size) {
+  if (class_size == 1) return {};
+  if (built_in == Collective::AllGather) return {Start::Shards};
+  if (built_in == Collective::Broadcast) return {Start::RootSum};
+  return {};
+}
+
 SystemState initial_state(std::uint32_t devices, StateTable& states) {
   SystemState state(devices);
   for (std::uint32_t d = 0; d < devices; ++d) state[d] = own_contribution(d, states);

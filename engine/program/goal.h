@@ -77,6 +77,9 @@ struct Beginning {
 Beginning beginning_of(const Goal& goal, std::uint32_t devices, const std::vector<Group>& classes,
                        const SourcePosition& where);
 
+/// The same for a built-in collective, where the size of the classes divides the number of devices.
+Beginning beginning_of(Collective built_in, std::uint64_t class_size);
+
 /// Device states during a program: one StateId per device.
 using SystemState = std::vector<StateId>;
 

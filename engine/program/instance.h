@@ -23,6 +23,11 @@ struct Instance {
 
   /// The reduction classes: devices that agree on every factor outside the reduction axes.
   std::vector<Group> classes() const { return grid.groups(grid.factors_of(reduction), 0); }
+  std::uint64_t class_size() const {
+    std::uint64_t size = 1;
+    for (const std::uint32_t axis : reduction) size *= grid.axes()[axis].size;
+    return size;
+  }
 };
 
 /// The known parts of an instance, from the command line and then a program file.

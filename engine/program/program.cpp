@@ -164,7 +164,8 @@ GroupShape parse_linear_form(TextCursor& cursor, std::uint32_t slice,
   return linear_shape(hierarchy, slice, form, ancestor);
 }
 
-Step parse_instruction(TextCursor& cursor, Collective collective, const Instance* instance) {
+Step parse_instruction(TextCursor& cursor, Collective collective, const Instance* instance,
+                       bool lowers) {
   const SourcePosition where = cursor.position();
   cursor.expect("(", "or '{' after a collective");
   if (instance == nullptr) {
@@ -190,7 +191,7 @@ Step parse_instruction(TextCursor& cursor, Collective collective, const Instance
                                  "least two",
                                  to_string(shape, hierarchy)));
   }
-  return lower(instance->grid, shape, collective);
+  return lowers ? lower(instance->grid, shape, collective) : Step{collective, {}, shape};
 }
 
 }  // namespace
@@ -260,7 +261,7 @@ void require_root_first(Collective collective, const Group& group, const SourceP
 
 std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const Instance* instance,
                               const CollectiveSet& collectives,
-                              std::vector<SourcePosition>* positions) {
+                              std::vector<SourcePosition>* positions, bool lowers) {
   std::vector<Step> steps;
   if (cursor.peek_name() == "skip") {
     cursor.name("skip");
@@ -289,7 +290,7 @@ std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const I
       normalise_groups(step.groups, devices, where);
       append_step(steps, std::move(step), members, where);
     } else {
-      append_step(steps, parse_instruction(cursor, *collective, instance), members, where);
+      append_step(steps, parse_instruction(cursor, *collective, instance, lowers), members, where);
     }
   } while (cursor.accept(";") && !cursor.at_end());
   expect_end(cursor, "the program");

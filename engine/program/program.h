@@ -77,11 +77,11 @@ std::string to_string(const std::vector<Group>& groups);
 std::string to_string(const Group& group, std::size_t most = 0);
 
 /// Reads steps up to the end of the text. Instructions need an instance; without one they are
-/// errors. `positions`, if given, receives the position of each step. Throws InputError at the
-/// first mistake.
+/// errors. `positions`, if given, receives the position of each step. Without `lowers` the groups
+/// of instructions stay empty. Throws InputError at the first mistake.
 std::vector<Step> parse_steps(TextCursor& cursor, std::uint32_t devices, const Instance* instance,
                               const CollectiveSet& collectives = {},
-                              std::vector<SourcePosition>* positions = nullptr);
+                              std::vector<SourcePosition>* positions = nullptr, bool lowers = true);
 
 /// Reads `{0,2},{1,3}`.
 std::vector<Group> parse_groups(TextCursor& cursor);

@@ -254,49 +254,44 @@ ProgramFile read_program_notation(const std::string& source, const std::string& 
 
 namespace {
 
-/// The same instance with every factor greater than 1 cut to 2: it has the same instructions.
-Instance with_small_factors(const Instance& instance) {
-  const DeviceGrid& grid = instance.grid;
-  Placement placement = grid.placement();
-  std::vector<Level> levels = grid.hierarchy().levels();
-  std::vector<Axis> axes(grid.axes().begin(), grid.axes().end());
-  for (Level& level : levels) level.size = 1;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    axes[i].size = 1;
-    for (std::size_t j = 0; j < levels.size(); ++j) {
-      std::uint32_t& factor = placement.factors[i][j];
-      factor = std::min(factor, 2U);
-      axes[i].size *= factor;
-      levels[j].size *= factor;
-    }
+ProgramFile read_unlowered_notation(const std::string& source, const std::string& text,
+                                    const GivenInstance& given) {
+  const Headers headers(source, text);
+  const GivenInstance said = read_instance(source, headers, given);
+  ProgramFile file;
+  file.dialect = said.dialect;
+  file.program.terms = said.terms;
+  file.instance = said.resolve({source, 1, 1});
+  if (!file.instance || headers.find("devices") != nullptr || headers.find("classes") != nullptr) {
+    throw InputError({source}, "no instance alone");
   }
-  return {
-      DeviceGrid(Hierarchy(std::move(levels), {}), Axes(std::move(axes), {}), std::move(placement)),
-      instance.reduction, instance.hierarchy.kind()};
+  file.program.devices = file.instance->grid.devices();
+  TextCursor cursor(source, headers.program());
+  file.program.steps = parse_steps(cursor, file.program.devices, &*file.instance,
+                                   said.terms.collectives, &file.step_positions, false);
+  return file;
+}
+
+bool is_json(const std::string& text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  const std::size_t skipped = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const std::size_t start = text.find_first_not_of(" \t\r\n", skipped);
+  return start != std::string::npos && (text[start] == '{' || text[start] == '[');
 }
 
 }  // namespace
 
 std::optional<ProgramFile> read_unlowered(const std::string& source, const std::string& text,
                                           const GivenInstance& given) {
-  const Headers headers(source, text);
-  if (headers.find("devices") != nullptr || headers.find("classes") != nullptr) return std::nullopt;
   try {
-    const GivenInstance said = read_instance(source, headers, given);
-    ProgramFile file;
-    file.dialect = said.dialect;
-    file.program.terms = said.terms;
-    file.instance = said.resolve({source, 1, 1});
-    if (!file.instance) return std::nullopt;
-    file.program.devices = file.instance->grid.devices();
-    const Instance small = with_small_factors(*file.instance);
-    TextCursor cursor(source, headers.program());
-    file.program.steps = parse_steps(cursor, small.grid.devices(), &small, said.terms.collectives,
-                                     &file.step_positions);
-    for (Step& step : file.program.steps) {
-      if (!step.shape) return std::nullopt;
-      step.groups.clear();
+    ProgramFile file = is_json(text) ? read_program_json(source, text, given, false)
+                                     : read_unlowered_notation(source, text, given);
+    Program& program = file.program;
+    if (!is_built_in(program.terms.goal.collective)) return std::nullopt;
+    if (std::ranges::any_of(program.steps, [](const Step& step) { return !step.shape; })) {
+      return std::nullopt;
     }
+    program.beginning = beginning_of(program.terms.goal.collective, file.instance->class_size());
     return file;
   } catch (const InputError&) {
     return std::nullopt;
@@ -305,13 +300,9 @@ std::optional<ProgramFile> read_unlowered(const std::string& source, const std::
 
 ProgramFile read_program(const std::string& source, const std::string& text,
                          const GivenInstance& given) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  const std::size_t skipped = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
-  const std::size_t start = text.find_first_not_of(" \t\r\n", skipped);
-  const bool json = start != std::string::npos && (text[start] == '{' || text[start] == '[');
   ProgramFile file = read_as({FileKind::Program}, source, text, [&] {
-    return json ? read_program_json(source, text, given)
-                : read_program_notation(source, text, given);
+    return is_json(text) ? read_program_json(source, text, given)
+                         : read_program_notation(source, text, given);
   });
   Program& program = file.program;
   program.beginning = beginning_of(program.terms.goal, program.devices, program.classes, {source});

@@ -47,12 +47,13 @@ bool resembles_program(std::string_view text);
 /// The readers of the two formats; read_program also finds the beginning of the goal.
 ProgramFile read_program_notation(const std::string& source, const std::string& text,
                                   const GivenInstance& given);
+/// Without `lowers`: as read_unlowered, but throws InputError.
 ProgramFile read_program_json(const std::string& source, const std::string& text,
-                              const GivenInstance& given);
+                              const GivenInstance& given, bool lowers = true);
 
 /// The same without the groups of the steps and without classes, in time and memory that do not
-/// depend on the number of devices. Nothing for what has no instance or no instructions, for JSON,
-/// and for a text with a mistake: read_program says which.
+/// depend on the number of devices. Nothing for what has no instance or no instructions, for a goal
+/// that a user defines, and for a text with a mistake: read_program says which.
 std::optional<ProgramFile> read_unlowered(const std::string& source, const std::string& text,
                                           const GivenInstance& given);
 

@@ -123,7 +123,8 @@ std::vector<Group> read_groups(const JsonValue& list, std::string_view what) {
 }
 
 /// A step with slice and form; groups, if given, must be those that they form.
-Step read_instruction(const JsonValue& value, Collective collective, const Instance* instance) {
+Step read_instruction(const JsonValue& value, Collective collective, const Instance* instance,
+                      bool lowers) {
   const JsonValue slice = value.member("slice", "a step with a form");
   const JsonValue form = value.member("form", "a step with a slice");
   if (instance == nullptr) {
@@ -135,7 +136,8 @@ Step read_instruction(const JsonValue& value, Collective collective, const Insta
   TextCursor form_cursor("form", form_text);
   Step step;
   try {
-    step = lower(instance->grid, parse_shape(slice_cursor, form_cursor, *instance), collective);
+    const GroupShape shape = parse_shape(slice_cursor, form_cursor, *instance);
+    step = lowers ? lower(instance->grid, shape, collective) : Step{collective, {}, shape};
   } catch (const InputError& error) {
     (std::string_view(error.what()).starts_with("form") ? form : slice).fail(error.what());
   }
@@ -145,7 +147,8 @@ Step read_instruction(const JsonValue& value, Collective collective, const Insta
   return step;
 }
 
-Step read_step(const JsonValue& value, const Program& program, const Instance* instance) {
+Step read_step(const JsonValue& value, const Program& program, const Instance* instance,
+               bool lowers) {
   value.only_keys({"collective", "groups", "slice", "form"}, "a step");
   const JsonValue name = value.member("collective", "a step");
   const CollectiveSet& collectives = program.terms.collectives;
@@ -154,10 +157,11 @@ Step read_step(const JsonValue& value, const Program& program, const Instance* i
   if (!collective) name.fail(unknown_name(word, collectives.names()));
   std::optional<Step> instruction;
   if (value.find("slice") || value.find("form")) {
-    instruction = read_instruction(value, *collective, instance);
+    instruction = read_instruction(value, *collective, instance, lowers);
   }
   const auto list = value.find("groups");
   if (!list && instruction) return *instruction;
+  if (!lowers) value.fail("groups, expected an instruction alone");
   Step step{*collective, read_groups(value.member("groups", "a step"), "the groups of a step"), {}};
   const SourcePosition where = value.member("groups", "a step").position();
   if (!instruction) {
@@ -175,11 +179,11 @@ Step read_step(const JsonValue& value, const Program& program, const Instance* i
   return *instruction;
 }
 
-void read_devices(const JsonValue& root, ProgramFile& file) {
+void read_devices(const JsonValue& root, bool lowers, ProgramFile& file) {
   Program& program = file.program;
   if (file.instance) {
     program.devices = file.instance->grid.devices();
-    program.classes = file.instance->classes();
+    if (lowers) program.classes = file.instance->classes();
   }
   if (const auto devices = root.find("devices"); devices || !file.instance) {
     const JsonValue count = root.member("devices", "a program");
@@ -192,6 +196,7 @@ void read_devices(const JsonValue& root, ProgramFile& file) {
   }
   if (const auto list = root.find("classes"); list || !file.instance) {
     const JsonValue value = root.member("classes", "a program");
+    if (!lowers) value.fail("classes, expected an instance alone");
     std::vector<Group> classes = read_groups(value, "the classes");
     normalise_classes(classes, program.devices, value.position());
     if (file.instance && classes != program.classes) {
@@ -204,7 +209,7 @@ void read_devices(const JsonValue& root, ProgramFile& file) {
 }  // namespace
 
 ProgramFile read_program_json(const std::string& source, const std::string& text,
-                              const GivenInstance& given) {
+                              const GivenInstance& given, bool lowers) {
   const JsonDocument document(source, text);
   const JsonValue root = document.root();
   root.only_keys({"devices", "classes", "steps", "hierarchy", "axes", "reduce", "placement",
@@ -220,12 +225,12 @@ ProgramFile read_program_json(const std::string& source, const std::string& text
   if (!file.instance && said.names_system()) {
     root.fail("an incomplete instance, expected hierarchy, axes and reduce, or none of them");
   }
-  read_devices(root, file);
+  read_devices(root, lowers, file);
   std::size_t members = 0;
   for (const JsonValue& item : root.member("steps", "a program").array("the steps of a program")) {
     append_step(file.program.steps,
-                read_step(item, file.program, file.instance ? &*file.instance : nullptr), members,
-                item.position());
+                read_step(item, file.program, file.instance ? &*file.instance : nullptr, lowers),
+                members, item.position());
     file.step_positions.push_back(item.position());
   }
   return file;

@@ -122,7 +122,7 @@ std::optional<ProgramList> ProgramList::replayed(
   std::map<std::pair<NodeId, std::uint32_t>, NodeId> numbers;  // this list's node, the state
   std::vector<std::pair<NodeId, std::uint32_t>> layer;
   std::vector<std::pair<NodeId, std::uint32_t>> next;
-  bool decided = true;
+  bool decided = true;  // and a program ends where it first reaches the goal
   const auto number_of = [&](NodeId node, std::uint32_t state) {
     const auto [place, is_new] =
         numbers.emplace(std::pair(node, state), static_cast<NodeId>(numbers.size()));
@@ -131,7 +131,10 @@ std::optional<ProgramList> ProgramList::replayed(
     next.emplace_back(node, state);
     if (paths(node, 0) > 0) {
       const Kind end = accepts(state).kind;
-      if (end == Kind::Legal) graph.goals.push_back(place->second);
+      if (end == Kind::Legal) {
+        graph.goals.push_back(place->second);
+        next.pop_back();
+      }
       decided = decided && end != Kind::Undecided;
     }
     return place->second;
@@ -232,7 +235,8 @@ ProgramList search_programs(const Problem& problem, const SynthesisOptions& opti
               SearchEngine::Machine};
     }
     if (bracket_covers(problem, options.terms) && bracket_is_smaller(problem)) {
-      auto list = bracketed_programs(problem, options.size, limits, options.progress);
+      auto list = bracketed_programs(problem, options.size, limits, options.progress,
+                                     options.terms.goal.collective);
       if (list) return std::move(*list);
     }
   }
@@ -274,7 +278,9 @@ class Beginnings {
   explicit Beginnings(const Goal& goal) : goal_(goal) {}
 
   Beginning of(const Instance& instance) {
-    if (goal_.is_allreduce()) return {};
+    if (is_built_in(goal_.collective)) {
+      return beginning_of(goal_.collective, instance.class_size());
+    }
     const std::uint32_t devices = instance.grid.devices();
     const std::vector<Group> classes = instance.classes();
     const std::pair key(devices, classes[0].size());

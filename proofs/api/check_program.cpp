@@ -287,7 +287,7 @@ std::string smt_lib_of(const ProgramFile& file, const Engines& engines, const Li
   return smt_lib(query);
 }
 
-/// From so many devices on the machine is asked first.
+/// From so many devices on the engines that know no sizes are asked first.
 constexpr std::uint32_t kManyDevices = 4096;
 
 SubjectCheck answer_of(const CheckedProgram& checked, const CheckQuestion& question) {
@@ -323,23 +323,26 @@ void decide_all_sizes(CheckedProgram& checked, const CheckQuestion& question) {
   *checked.all_sizes = valid_for_all_sizes(named.problem, *moves, open, question.options.limits);
 }
 
-/// A program that the machine accepts, without its devices; nothing if it does not decide.
-std::optional<SubjectCheck> check_by_machine(const std::string& file, const std::string& text,
-                                             const CheckQuestion& question,
-                                             const std::optional<OpenSizes>& open) {
+/// A valid program, without its devices; nothing if the engines that know no sizes do not decide.
+std::optional<SubjectCheck> check_without_sizes(const std::string& file, const std::string& text,
+                                                const CheckQuestion& question,
+                                                const std::optional<OpenSizes>& open) {
   const CheckRequest& request = question.request;
   const bool all_sizes = open || request.all_sizes;
   const bool asked = request.engine == "auto" && (all_sizes || !question.certificate) &&
                      !request.explain && !request.smt2 && !request.cache;
   if (!asked) return std::nullopt;
   const std::optional<ProgramFile> read = read_unlowered(file, text, question.given);
-  if (!read || read->program.devices < kManyDevices || !read->program.terms.of_paper()) {
-    return std::nullopt;
-  }
-  const NamedProblem named = make_problem(*read->instance, read->dialect);
+  if (!read || read->program.devices < kManyDevices) return std::nullopt;
+  const Terms& terms = read->program.terms;
+  const NamedProblem named =
+      make_problem(*read->instance, read->dialect, {}, read->program.beginning);
   const auto moves = moves_of(named, read->program.steps);
-  if (!moves || !machine_accepts(named.problem, *moves)) return std::nullopt;
-  CheckedProgram checked{file, *read, {}, {{"machine", Outcome::Established}}};
+  if (!moves) return std::nullopt;
+  const auto engine = accepting_engine(named.problem, terms, *moves, question.options.limits);
+  if (!engine) return std::nullopt;
+  CheckedProgram checked{
+      file, *read, {}, {{std::string(to_string(*engine)), Outcome::Established}}};
   checked.open = open;
   checked.sizes_given = !open;
   if (all_sizes) decide_all_sizes(checked, question);
@@ -367,7 +370,7 @@ SubjectCheck check_program(const std::string& file, const std::string& given_tex
   std::optional<OpenSizes> open = question.open;
   if (const auto in_file = close_sizes(file, text)) open = in_file;
   if (open) require_sizes(question, file);
-  if (auto answer = check_by_machine(file, text, question, open)) return std::move(*answer);
+  if (auto answer = check_without_sizes(file, text, question, open)) return std::move(*answer);
   const Limits& limits = question.options.limits;
   const ProgramFile read = read_program(file, text, question.given);
   const Program& program = read.program;

@@ -98,14 +98,16 @@ PlannedProgram planned(const ProgramJobs::Source& source, const RunRequest& requ
   return result;
 }
 
-/// A file that the machine of theorem T7 accepts, without its groups.
-std::optional<PlannedProgram> planned_by_machine(const std::string& file,
-                                                 const GivenInstance& given) {
+/// A file that is valid whatever the sizes, without its groups.
+std::optional<PlannedProgram> planned_without_sizes(const std::string& file,
+                                                    const GivenInstance& given) {
   const std::optional<ProgramFile> read = read_unlowered(file, read_file(file), given);
   if (!read || !read->program.terms.of_paper()) return std::nullopt;
   const NamedProblem named = make_problem(*read->instance, read->dialect);
   const auto moves = moves_of(named, read->program.steps);
-  if (!moves || !machine_accepts(named.problem, *moves)) return std::nullopt;
+  if (!moves || !accepting_engine(named.problem, read->program.terms, *moves, {})) {
+    return std::nullopt;
+  }
   PlannedProgram result = head_of(file, read->program, &*read->instance);
   result.plan = plan_by_patterns(read->program, &*read->instance);
   if (!result.plan) return std::nullopt;
@@ -122,7 +124,7 @@ std::vector<PlannedProgram> programs_of_request(const RunRequest& request,
     }
   };
   for (const std::string& file : request.files) {
-    if (auto quick = planned_by_machine(file, given)) {
+    if (auto quick = planned_without_sizes(file, given)) {
       all.push_back(std::move(*quick));
       continue;
     }

@@ -205,6 +205,27 @@ TEST_CASE("a chain on 65536 devices is lowered and verified in seconds") {
   CHECK(judged(transposed, rearranged.classes) == "valid");
 }
 
+TEST_CASE("groups of unequal size on 65536 devices, which StableHLO pads to the longest") {
+  const auto masters = [](const std::string& levels, const std::string& devices) {
+    return read_steps("hierarchy " + levels + "\naxes x=" + devices +
+                      "\nreduce x\nAllReduce(a, InsideGroup); AllReduce(a, Master(root)); "
+                      "Broadcast(a, InsideGroup)");
+  };
+  const Program program = masters("a=256,b=256", "65536");
+  std::string text = texts_of(program)[1];
+  CHECK(count(text, "tensor<65281x256xi64>") == 1);
+  CHECK(judged(text, program.classes) == "valid");
+  // Devices 1 and 256 change places.
+  const std::size_t masters_at = text.find("[[0, 256,");
+  REQUIRE(masters_at != std::string::npos);
+  const std::size_t alone = text.find("[1, -1,", masters_at);
+  REQUIRE(alone != std::string::npos);
+  text.replace(alone, 7, "[256, -1,");
+  text.replace(masters_at, 9, "[[0, 1,");
+  CHECK(judged(text, program.classes).starts_with("invalid"));
+  CHECK_THROWS_AS(texts_of(masters("a=512,b=256", "131072")), LimitReached);
+}
+
 TEST_CASE("a module of a million devices is judged by its groups, and by wrong ones") {
   constexpr std::uint32_t kDevices = 1U << 20U;
   const std::string blocks = "[1024,1024]<=[1048576]";

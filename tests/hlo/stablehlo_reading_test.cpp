@@ -100,6 +100,39 @@ std::string stablehlo_complaint(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("groups: rows one by one, padded with -1, and what is no table") {
+  const auto groups = [](const std::string& dense) {
+    const std::string text = function(
+        "%a: tensor<4xf32>",
+        "  %0 = \"stablehlo.all_reduce\"(%a) <{replica_groups = " + dense +
+            "}> ({\n  ^bb0(%x: tensor<f32>, %y: tensor<f32>):\n    %s = stablehlo.add %x, %y : "
+            "tensor<f32>\n    stablehlo.return %s : tensor<f32>\n  }) : (tensor<4xf32>) -> "
+            "tensor<4xf32>");
+    const std::string complaint = stablehlo_complaint(text);
+    if (complaint != "accepted") return complaint;
+    std::string lists;
+    for (const auto& row : only(read(text), "all-reduce").attributes.groups.lists) {
+      for (const std::int64_t id : row) lists += std::to_string(id) + " ";
+      lists += "| ";
+    }
+    return lists;
+  };
+  CHECK(groups("dense<[[0, 2], [1, -1]]> : tensor<2x2xi64>") == "0 2 | 1 | ");
+  CHECK(groups("dense<[[0, 1, 2]]> : tensor<1x3xi64>") == "0 1 2 | ");
+  CHECK(groups("dense<[ [0, 1], [2, 3]]> : tensor<2x2xi64>") == "0 1 | 2 3 | ");
+  CHECK(groups("dense<0> : tensor<1x1xi64>") == "0 | ");
+  CHECK(groups("dense<[[0, 2], [1]]> : tensor<2x2xi64>").find("rows of unequal length") !=
+        std::string::npos);
+  CHECK(groups("dense<[[0, 2], [1, 3]]> : tensor<1x4xi64>").find("2 rows of 2 for s64[1,4]") !=
+        std::string::npos);
+  CHECK(groups("dense<[[0, 2], [1, 3]]> : tensor<2x2x1xi64>").find("2 rows of 2") !=
+        std::string::npos);
+  CHECK(groups("dense<[[0, 1], [2, 4194304]]> : tensor<2x2xi64>").find("id 4194304, expected") !=
+        std::string::npos);
+  CHECK(groups("dense<[[0, -2]]> : tensor<1x2xi64>").find("id -2, expected") != std::string::npos);
+  CHECK(groups("dense<[[0, 1]> : tensor<1x2xi64>") != "0 1 | ");
+}
+
 TEST_CASE("constants: decimal numbers, bit patterns and bytes") {
   CHECK(constant("dense<[1.5, -2.0e+00, 1.000000e-01]> : tensor<3xf32>") == " 3/2 -2 1/10");
   CHECK(constant("dense<0xFF800000> : tensor<4xf32>") == " -inf");

@@ -17,18 +17,57 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
+void require_rows(std::int64_t count, const SourcePosition& where) {
+  if (count > kMaxDevices) throw InputError(where, "too many groups, expected fewer");
+}
+
+void append_id(std::int64_t id, std::vector<std::int64_t>& row, const SourcePosition& where) {
+  if (id >= kMaxDevices || id < -1) {
+    throw InputError(where, fmt::format("id {}, expected at most {}", id, kMaxDevices - 1));
+  }
+  if (id >= 0) row.push_back(id);
+}
+
 /// Rows of ids; shorter rows are padded with -1.
 IdGroups rows_of(const IntegerTable& table, const SourcePosition& where) {
   if (table.sizes.size() != 2)
     throw InputError(where, "found no rows of ids, expected a tensor of two dimensions");
-  if (table.sizes[0] > kMaxDevices) throw InputError(where, "too many groups, expected fewer");
+  require_rows(table.sizes[0], where);
   IdGroups rows(static_cast<std::size_t>(table.sizes[0]));
   for (std::size_t i = 0; i < table.numbers.size(); ++i) {
-    const std::int64_t id = table.numbers[i];
-    if (id >= kMaxDevices || id < -1) {
-      throw InputError(where, fmt::format("id {}, expected at most {}", id, kMaxDevices - 1));
-    }
-    if (id >= 0) rows[i / static_cast<std::size_t>(table.sizes[1])].push_back(id);
+    append_id(table.numbers[i], rows[i / static_cast<std::size_t>(table.sizes[1])], where);
+  }
+  return rows;
+}
+
+/// The same from the text. Rows that are listed one by one are read without what pads them: a group
+/// of 256 devices and 65,280 of one are 16,777,216 numbers.
+IdGroups read_rows(TextReader& reader, const SourcePosition& where) {
+  if (!reader.next_is("dense<[[")) return rows_of(read_integers(reader), where);
+  reader.expect("dense<[", "before rows");
+  IdGroups rows;
+  std::int64_t width = 0;
+  do {
+    reader.expect("[", "before a row");
+    std::vector<std::int64_t>& row = rows.emplace_back();
+    require_rows(static_cast<std::int64_t>(rows.size()), where);
+    std::int64_t numbers = 0;
+    do {
+      append_id(reader.integer("a number", -kMaxElements, kMaxElements), row, where);
+      ++numbers;
+    } while (reader.accept(","));
+    reader.expect("]", "after a row");
+    if (rows.size() == 1) width = numbers;
+    if (numbers != width) throw InputError(where, "rows of unequal length, expected equal ones");
+  } while (reader.accept(","));
+  reader.expect("]", "after rows");
+  reader.expect(">", "after rows");
+  reader.expect(":", "before the type of rows");
+  const ArrayShape shape = read_mlir_type(reader).array;
+  const std::vector<std::int64_t> sizes{static_cast<std::int64_t>(rows.size()), width};
+  if (shape.sizes != sizes) {
+    reader.fail(fmt::format("{} rows of {} for {}, expected as many as the type has", sizes[0],
+                            sizes[1], to_string(shape)));
   }
   return rows;
 }
@@ -341,12 +380,12 @@ void read_attributes(MlirOperation& operation, const Meshes& meshes, Instruction
     if (const auto groups = operation.take("replica_groups")) {
       TextReader reader(groups->text, groups->where);
       const IdGroups lists = reader.next_is("#") ? read_mesh_axes(reader, meshes, groups->where)
-                                                 : rows_of(read_integers(reader), groups->where);
+                                                 : read_rows(reader, groups->where);
       attributes.groups = {lists.empty(), lists};
     }
     if (const auto pairs = operation.take("source_target_pairs")) {
       TextReader reader(pairs->text, pairs->where);
-      for (const auto& row : rows_of(read_integers(reader), pairs->where)) {
+      for (const auto& row : read_rows(reader, pairs->where)) {
         if (row.size() != 2) {
           throw InputError(pairs->where, "found a row that is not a pair, expected two ids");
         }

@@ -9,9 +9,9 @@
 namespace p2 {
 
 std::optional<ProgramList> replay_on_tables(const ProgramList& list, const Problem& problem,
-                                            std::uint32_t values, const Limits& limits,
-                                            std::uint32_t& required) {
-  ChunkTables tables(problem, values);
+                                            Collective goal, std::uint32_t values,
+                                            const Limits& limits, std::uint32_t& required) {
+  ChunkTables tables(problem, values, goal);
   auto found = list.replayed(
       tables.initial(),
       [&](std::uint32_t state, std::uint32_t move) {
@@ -27,7 +27,8 @@ std::optional<ProgramList> replay_on_tables(const ProgramList& list, const Probl
 }
 
 bool bracket_covers(const Problem& problem, const Terms& terms) {
-  return terms.of_paper() && problem.beginning == Beginning{};
+  return !terms.collectives.extended() && is_built_in(terms.goal.collective) &&
+         problem.beginning.chunks_per_device == 1;
 }
 
 bool bracket_is_smaller(const Problem& problem) {
@@ -38,14 +39,15 @@ bool bracket_is_smaller(const Problem& problem) {
 }
 
 std::optional<ProgramList> bracketed_programs(const Problem& problem, std::uint32_t size,
-                                              const Limits& limits, SearchProgress* progress) {
-  TwoChunks upper(problem);
+                                              const Limits& limits, SearchProgress* progress,
+                                              Collective goal) {
+  TwoChunks upper(problem, false, goal);
   const TransitionGraph graph = explore(upper, problem.moves.size(), size, limits, progress);
   if (graph.settled < size) return std::nullopt;
   const ProgramList above(graph, SearchEngine::Bracket);
   for (std::uint32_t values = ChunkTables::kValues;;) {
     std::uint32_t required = values;
-    auto list = replay_on_tables(above, problem, values, limits, required);
+    auto list = replay_on_tables(above, problem, goal, values, limits, required);
     const bool enough = std::ranges::all_of(problem.factors, [&](const Factor& factor) {
       return values >= std::min(required, factor.size);
     });
@@ -175,11 +177,25 @@ std::optional<std::vector<std::uint32_t>> moves_of(const NamedProblem& named,
   return moves;
 }
 
-bool machine_accepts(const Problem& problem, std::span<const std::uint32_t> moves) {
+std::optional<SearchEngine> accepting_engine(const Problem& problem, const Terms& terms,
+                                             std::span<const std::uint32_t> moves,
+                                             const Limits& limits) {
   const Problem used = with_moves(problem, moves);
-  if (!Machine::covers(used, {})) return false;
-  Machine machine(used);
-  return runs(machine, used, {});
+  if (Machine::covers(used, terms)) {
+    Machine machine(used);
+    return runs(machine, used, limits) ? std::optional(SearchEngine::Machine) : std::nullopt;
+  }
+  if (!bracket_covers(used, terms) || !bracket_is_smaller(used)) return std::nullopt;
+  for (std::uint32_t values = ChunkTables::kValues;;) {
+    ChunkTables tables(used, values, terms.goal.collective);
+    const bool accepted = runs(tables, used, limits);
+    const std::uint32_t required = tables.required_values();
+    const bool enough = std::ranges::all_of(used.factors, [&](const Factor& factor) {
+      return values >= std::min(required, factor.size);
+    });
+    if (enough) return accepted ? std::optional(SearchEngine::Bracket) : std::nullopt;
+    values = required;
+  }
 }
 
 SizesAnswer valid_for_all_sizes(const Problem& problem, std::span<const std::uint32_t> moves,
@@ -248,7 +264,7 @@ SizesAnswer listed_for_all_sizes(const Problem& problem, const ProgramList& list
         if (graph.settled < size) return std::uint32_t{0};
         std::uint32_t required = values;
         const auto found = replay_on_tables(ProgramList(graph, SearchEngine::Bracket), sized,
-                                            values, limits, required);
+                                            Collective::AllReduce, values, limits, required);
         return found && programs_of(*found) == listed ? required : 0;
       });
   if (valid) {

@@ -10,7 +10,7 @@
 
 namespace p2 {
 
-/// Whether the approximations speak of the problem: the paper's collectives and goal.
+/// Whether the approximations speak of the problem: the paper's collectives, one of them as goal.
 bool bracket_covers(const Problem& problem, const Terms& terms);
 /// Whether their grids are smaller than the problem's.
 bool bracket_is_smaller(const Problem& problem);
@@ -19,14 +19,15 @@ bool bracket_is_smaller(const Problem& problem);
 /// nothing if it does not decide, or a limit is reached. `required` grows to the values that it
 /// needs.
 std::optional<ProgramList> replay_on_tables(const ProgramList& list, const Problem& problem,
-                                            std::uint32_t values, const Limits& limits,
-                                            std::uint32_t& required);
+                                            Collective goal, std::uint32_t values,
+                                            const Limits& limits, std::uint32_t& required);
 
 /// The valid programs by two approximations: of those that TwoChunks accepts the ones that
 /// ChunkTables finds valid. Nothing if it does not decide one, or if a limit is reached.
 std::optional<ProgramList> bracketed_programs(const Problem& problem, std::uint32_t size,
                                               const Limits& limits,
-                                              SearchProgress* progress = nullptr);
+                                              SearchProgress* progress = nullptr,
+                                              Collective goal = Collective::AllReduce);
 
 /// An answer about all sizes of at least 2 of some digits.
 struct SizesAnswer {
@@ -41,8 +42,11 @@ struct SizesAnswer {
 std::optional<std::vector<std::uint32_t>> moves_of(const NamedProblem& named,
                                                    const std::vector<Step>& steps);
 
-/// Whether the machine covers these moves and accepts them.
-bool machine_accepts(const Problem& problem, std::span<const std::uint32_t> moves);
+/// Who accepts these moves, of which nothing depends on sizes: the machine, where it covers them,
+/// or ChunkTables. Nothing if they are no valid program, or if neither decides.
+std::optional<SearchEngine> accepting_engine(const Problem& problem, const Terms& terms,
+                                             std::span<const std::uint32_t> moves,
+                                             const Limits& limits);
 
 /// Whether a program, given by moves of the problem, is valid whatever the sizes of the digits
 /// `open`; the others have the problem's. The machine decides for all sizes (`size_independence` in

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "engine/base/invariant.h"
+
 namespace p2 {
 namespace {
 
@@ -11,14 +13,12 @@ namespace {
 constexpr std::uint32_t kNothing = UINT32_MAX;
 constexpr std::uint32_t kUndecidedGroup = UINT32_MAX;
 constexpr std::uint32_t kIllegalGroup = UINT32_MAX - 1;
-/// More chunks are not gone through one by one.
-constexpr std::uint32_t kMaxChunks = 1U << 14U;
 constexpr std::uint64_t kMaxCombinations = std::uint64_t{1} << 20U;
 
 }  // namespace
 
-ChunkTables::ChunkTables(const Problem& problem, std::uint32_t values)
-    : problem_(problem), grid_(problem, values), sets_(grid_.points()) {
+ChunkTables::ChunkTables(const Problem& problem, std::uint32_t values, Collective goal)
+    : problem_(problem, goal), grid_(problem_, values), sets_(grid_.points()) {
   intern({});
 }
 
@@ -46,35 +46,19 @@ std::uint32_t ChunkTables::coordinate(std::vector<std::uint32_t> given, std::uin
 
 std::uint32_t ChunkTables::initial() {
   std::vector<std::uint32_t> state;
-  goal_.clear();
   for (std::uint32_t point = 0; point < grid_.points(); ++point) {
     state.insert(state.end(), {0, intern({{}, {{0, sets_.of({&point, 1})}}})});
-    const std::uint32_t members = sets_.of(grid_.coset(point, problem_.reduction));
-    goal_.insert(goal_.end(), {0, intern({{}, {{0, members}}})});
   }
+  using Kind = Replayed::Kind;
+  const Kind begins = problem_.preparation ? advance(state, *problem_.preparation) : Kind::Legal;
+  goal_ = state;
+  const Kind ends = problem_.goal ? advance(goal_, *problem_.goal) : Kind::Legal;
+  invariant(begins == Kind::Legal && ends == Kind::Legal, "a goal that its beginning refuses");
   return states_.intern(state);
 }
 
 bool ChunkTables::is_goal(std::uint32_t state) const {
   return std::ranges::equal(states_[state], goal_);
-}
-
-bool ChunkTables::misses_goal(std::uint32_t state) {
-  const std::vector<std::uint32_t> words(states_[state].begin(), states_[state].end());
-  for (std::size_t i = 0; i < words.size(); i += 2) {
-    if (words[i] != goal_[i]) return true;  // fewer chunks
-    std::vector<Table> tables;
-    const std::uint32_t ids[] = {words[i + 1], goal_[i + 1]};
-    if (!join(ids, tables)) continue;
-    const auto& [held, wanted] = std::tie(tables[0].entries, tables[1].entries);
-    for (const Entry& entry : wanted) {
-      if (std::ranges::find(held, entry) == held.end() &&
-          occurs_here(tables[0].coordinates, entry.combination)) {
-        return true;
-      }
-    }
-  }
-  return false;
 }
 
 /// Drops the first coordinate without influence, if there is one.
@@ -285,67 +269,6 @@ std::optional<ChunkTables::Device> ChunkTables::gather(std::uint32_t move,
   return Device{group[0].divided & ~varied, intern(std::move(all))};
 }
 
-bool ChunkTables::occurs(std::span<const std::uint32_t> coordinates,
-                         std::uint32_t combination) const {
-  if (combination == 0) return true;
-  bool chain = true;
-  bool last = true;
-  std::uint64_t rest = combination;
-  for (std::size_t i = coordinates.size(); i-- > 0;) {
-    const auto words = coordinates_[coordinates[i]];
-    const auto given = words.subspan(1);
-    const auto within = std::ranges::count_if(
-        given, [&](std::uint32_t each) { return std::ranges::count(coordinates, each) > 0; });
-    // Coordinates are numbered after those in their Q, so those before it are all it can have.
-    chain = chain && static_cast<std::size_t>(within) == i;
-    const std::uint32_t values = values_of(coordinates[i]);
-    last = last && grid_.has_all_values(words[0]) && rest % values == values - 1;
-    rest /= values;
-  }
-  return chain || last;
-}
-
-const std::vector<std::uint32_t>& ChunkTables::values_by_chunk(std::uint32_t coordinate) {
-  const auto [place, is_new] = values_by_chunk_.try_emplace(coordinate);
-  if (!is_new) return place->second;
-  const std::vector<std::uint32_t> words(coordinates_[coordinate].begin(),
-                                         coordinates_[coordinate].end());
-  std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> alike;  // that agree on Q
-  for (std::uint32_t chunk = 0; chunk < problem_.chunks(); ++chunk) {
-    std::vector<std::uint32_t> given;
-    for (std::size_t i = 1; i < words.size(); ++i) {
-      given.push_back(values_by_chunk(words[i])[chunk]);
-    }
-    alike[given].push_back(chunk);
-  }
-  std::vector<std::uint32_t> values(problem_.chunks());
-  const std::uint64_t runs = problem_.factors[words[0]].size;
-  for (const auto& [given, chunks] : alike) {
-    for (std::size_t rank = 0; rank < chunks.size(); ++rank) {
-      values[chunks[rank]] = static_cast<std::uint32_t>(rank * runs / chunks.size());
-    }
-  }
-  return values_by_chunk_[coordinate] = std::move(values);
-}
-
-bool ChunkTables::occurs_here(const std::vector<std::uint32_t>& coordinates,
-                              std::uint32_t combination) {
-  if (occurs(coordinates, combination)) return true;
-  if (problem_.chunks() > kMaxChunks) return false;
-  const auto [place, is_new] = occurring_.try_emplace(coordinates);
-  for (std::uint32_t chunk = 0; is_new && chunk < problem_.chunks(); ++chunk) {
-    std::uint64_t values = 0;
-    bool inside = true;  // of the grid
-    for (const std::uint32_t each : coordinates) {
-      const std::uint32_t value = values_by_chunk(each)[chunk];
-      inside = inside && value < values_of(each);
-      values = values * values_of(each) + value;
-    }
-    if (inside) place->second.insert(static_cast<std::uint32_t>(values));
-  }
-  return place->second.contains(combination);
-}
-
 bool ChunkTables::is_informative(std::span<const Device> group, bool& illegal) {
   std::vector<std::uint32_t> ids;
   for (const Device& each : group) ids.push_back(each.table);
@@ -397,9 +320,9 @@ std::uint32_t ChunkTables::run(std::uint32_t move, std::span<const std::uint32_t
     std::vector<std::uint32_t> ids;
     for (const Device& each : group) ids.push_back(each.table);
     std::optional<Table> summed = sum(ids, illegal);
-    legal = summed && std::ranges::all_of(
-                          group, [&](const Device& each) { return each.divided == root.divided; });
+    legal = summed.has_value();
     if (legal) {
+      // All hold the same chunks, whose number the E of any of them says.
       const Device total{root.divided, intern(std::move(*summed))};
       if (collective == Collective::ReduceScatter) {
         legal = scatter(move, total, group);
@@ -416,9 +339,15 @@ std::uint32_t ChunkTables::run(std::uint32_t move, std::span<const std::uint32_t
 }
 
 Replayed ChunkTables::replay(std::uint32_t state, std::uint32_t move) {
-  const ProxyGrid::Groups& groups = grid_.groups(move);
   const auto words = states_[state];
   std::vector<std::uint32_t> next(words.begin(), words.end());
+  const Replayed::Kind kind = advance(next, move);
+  if (kind != Replayed::Kind::Legal) return {kind};
+  return {kind, states_.intern(next)};
+}
+
+Replayed::Kind ChunkTables::advance(std::vector<std::uint32_t>& next, std::uint32_t move) {
+  const ProxyGrid::Groups& groups = grid_.groups(move);
   std::vector<std::uint32_t> key;
   bool decided = true;
   for (const std::uint32_t base : groups.bases) {
@@ -430,7 +359,7 @@ Replayed ChunkTables::replay(std::uint32_t state, std::uint32_t move) {
     bool known = false;
     std::uint32_t& result = results_.find(key, known);
     if (!known) result = run(move, std::span(key).subspan(1));
-    if (result == kIllegalGroup) return {Replayed::Kind::Illegal};
+    if (result == kIllegalGroup) return Replayed::Kind::Illegal;
     decided = decided && result != kUndecidedGroup;
     if (!decided) continue;
     for (std::size_t i = 0; i < groups.offsets.size(); ++i) {
@@ -439,8 +368,7 @@ Replayed ChunkTables::replay(std::uint32_t state, std::uint32_t move) {
       next[2 * device + 1] = after_[result + i].table;
     }
   }
-  if (!decided) return {Replayed::Kind::Undecided};
-  return {Replayed::Kind::Legal, states_.intern(next)};
+  return decided ? Replayed::Kind::Legal : Replayed::Kind::Undecided;
 }
 
 }  // namespace p2

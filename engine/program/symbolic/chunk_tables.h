@@ -14,6 +14,15 @@
 
 namespace p2 {
 
+/// A problem and, after its moves, what makes the ends of its programs of every whole class: the
+/// collective that prepares the beginning, if there is one, and that of the goal.
+struct ProblemWithEnds : Problem {
+  ProblemWithEnds(const Problem& problem, Collective of_goal);
+
+  std::optional<std::uint32_t> preparation;  ///< moves
+  std::optional<std::uint32_t> goal;         ///< none where every class is one device
+};
+
 /// A sub-grid of a problem's devices that stands for all of them: of every digit the first values,
 /// at most `values`. The states of a problem are invariant under permutations of the values of a
 /// digit that keep 0 (and, where chunk numbers matter, the last): no instruction tells them apart.
@@ -39,8 +48,6 @@ class ProxyGrid {
     return point / factors_[digit].stride % factors_[digit].size;
   }
   const Groups& groups(std::uint32_t move) const { return groups_[groups_of_move_[move]]; }
-  /// The points that differ from `point` in digits of `free` only.
-  std::vector<std::uint32_t> coset(std::uint32_t point, FactorSet free) const;
 
  private:
   std::vector<Factor> factors_;
@@ -66,6 +73,8 @@ class PointSets {
   std::size_t bytes() const { return table_.bytes(); }
 
  private:
+  friend struct Approximations;  // tests/synthesis/symbolic_steps_test.cpp compares states
+
   WordTable table_;
   std::vector<std::uint32_t> buffer_;
 };
@@ -118,7 +127,8 @@ class TwoChunks {
 
   /// With `any_sizes`, a premise about counts fails only if it fails for all sizes: the programs
   /// are accepted that are valid for some sizes with the same ProxyGrid.
-  explicit TwoChunks(const Problem& problem, bool any_sizes = false);
+  explicit TwoChunks(const Problem& problem, bool any_sizes = false,
+                     Collective goal = Collective::AllReduce);
 
   std::uint32_t initial();
   std::optional<std::uint32_t> step(std::uint32_t state, std::uint32_t move);
@@ -127,6 +137,8 @@ class TwoChunks {
   std::size_t bytes() const;
 
  private:
+  friend struct Approximations;
+
   /// What a device holds; interned, 0 is nothing.
   struct Holding {
     std::uint32_t first = PointSets::kEmpty;  ///< contributors in the first chunk
@@ -136,13 +148,15 @@ class TwoChunks {
 
   Holding holding(std::uint32_t id) const;
   std::uint32_t intern(const Holding& holding);
+  /// Takes a step; false if it is refused, the state is unspecified then.
+  bool advance(std::vector<std::uint32_t>& state, std::uint32_t move);
   /// The offset in `after_` of the holdings after the step, or kRefusedRun.
   std::uint32_t run(std::uint32_t move, std::span<const std::uint32_t> before);
   std::optional<Holding> sum(std::span<const Holding> group);
   std::optional<Holding> gather(std::uint32_t move, std::span<const Holding> group);
   bool root_contains(std::span<const Holding> group) const;
 
-  const Problem& problem_;
+  const ProblemWithEnds problem_;
   ProxyGrid grid_;
   ChunkCounts counts_;
   PointSets sets_;
@@ -191,7 +205,8 @@ class ChunkTables {
   static constexpr std::uint32_t kValues = 5;
 
   /// `values`: at most so many of every digit.
-  ChunkTables(const Problem& problem, std::uint32_t values);
+  ChunkTables(const Problem& problem, std::uint32_t values,
+              Collective goal = Collective::AllReduce);
 
   std::uint32_t initial();
   /// Nothing for what is illegal, and for what is not decided.
@@ -212,6 +227,8 @@ class ChunkTables {
   std::uint32_t required_values() const { return required_values_; }
 
  private:
+  friend struct Approximations;
+
   struct Entry {
     std::uint32_t combination;  ///< the coordinates' values, the first most significant
     std::uint32_t contributors;
@@ -246,6 +263,18 @@ class ChunkTables {
   /// The values of a coordinate, by chunk.
   const std::vector<std::uint32_t>& values_by_chunk(std::uint32_t coordinate);
 
+  /// All that a coordinate rests on, if each one's Q are those before it: then their runs nest.
+  std::optional<std::vector<std::uint32_t>> nested(std::uint32_t coordinate) const;
+  /// The value of a coordinate at a chunk, by arithmetic; nothing where the runs are too irregular.
+  std::optional<std::uint32_t> value_at(std::uint32_t coordinate, std::uint32_t chunk) const;
+  /// The entry of a chunk, an empty set where none is held; nothing where its coordinates are not
+  /// known, or not in the grid.
+  std::optional<std::uint32_t> contributors_at(const Table& table, std::uint32_t chunk) const;
+  /// Chunks at the ends of what a table holds.
+  void add_ends(const Table& table, std::vector<std::uint32_t>& chunks) const;
+
+  /// Takes a step; the state is unspecified unless it is legal.
+  Replayed::Kind advance(std::vector<std::uint32_t>& state, std::uint32_t move);
   /// The offset in `after_` of the devices after the step, or a refusal.
   std::uint32_t run(std::uint32_t move, std::span<const std::uint32_t> before);
   std::optional<Table> sum(std::span<const std::uint32_t> tables, bool& illegal);
@@ -253,7 +282,7 @@ class ChunkTables {
   std::optional<Device> gather(std::uint32_t move, std::span<const Device> group, bool& illegal);
   bool is_informative(std::span<const Device> group, bool& illegal);
 
-  const Problem& problem_;
+  const ProblemWithEnds problem_;
   ProxyGrid grid_;
   std::uint32_t required_values_ = 4;
   PointSets sets_;

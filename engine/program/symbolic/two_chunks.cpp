@@ -3,7 +3,20 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/base/invariant.h"
+
 namespace p2 {
+
+ProblemWithEnds::ProblemWithEnds(const Problem& problem, Collective of_goal) : Problem(problem) {
+  if (reduction == 0) return;
+  const auto on_classes = [&](Collective collective) {
+    moves.push_back({{reduction, 0}, collective});
+    return static_cast<std::uint32_t>(moves.size() - 1);
+  };
+  const std::optional<Collective> prepared = p2::preparation(beginning.start);
+  if (prepared) preparation = on_classes(*prepared);
+  goal = on_classes(of_goal);
+}
 
 ProxyGrid::ProxyGrid(const Problem& problem, std::uint32_t values) {
   for (const Factor& factor : problem.factors) {
@@ -27,16 +40,6 @@ ProxyGrid::ProxyGrid(const Problem& problem, std::uint32_t values) {
     }
     groups_of_move_.push_back(static_cast<std::uint32_t>(groups_.size() - 1));
   }
-}
-
-std::vector<std::uint32_t> ProxyGrid::coset(std::uint32_t point, FactorSet free) const {
-  std::uint32_t base = point;
-  for (std::size_t f = 0; f < factors_.size(); ++f) {
-    if ((free >> f & 1U) != 0) base -= value(point, f) * factors_[f].stride;
-  }
-  std::vector<std::uint32_t> points = digit_sums(factors_, free);
-  for (std::uint32_t& each : points) each += base;
-  return points;
 }
 
 std::uint32_t PointSets::of(std::span<const std::uint32_t> points) {
@@ -146,9 +149,9 @@ std::optional<ChunkCounts::Count> ChunkCounts::scale(Count count, FactorSet digi
   return scaled;
 }
 
-TwoChunks::TwoChunks(const Problem& problem, bool any_sizes)
-    : problem_(problem),
-      grid_(problem, kValues),
+TwoChunks::TwoChunks(const Problem& problem, bool any_sizes, Collective goal)
+    : problem_(problem, goal),
+      grid_(problem_, kValues),
       counts_(problem, any_sizes),
       sets_(grid_.points()) {
   intern({});
@@ -173,19 +176,28 @@ std::uint32_t TwoChunks::intern(const Holding& holding) {
 
 std::uint32_t TwoChunks::initial() {
   std::vector<std::uint32_t> state;
-  goal_.clear();
   for (std::uint32_t point = 0; point < grid_.points(); ++point) {
     const std::uint32_t own = sets_.of({&point, 1});
     state.push_back(intern({own, own, counts_.all()}));
-    const std::uint32_t members = sets_.of(grid_.coset(point, problem_.reduction));
-    goal_.push_back(intern({members, members, counts_.all()}));
   }
   for (std::uint32_t point = 0; point < grid_.points(); ++point) state.push_back(point + 1);
+  const bool begins = !problem_.preparation || advance(state, *problem_.preparation);
+  goal_ = state;
+  const bool ends = !problem_.goal || advance(goal_, *problem_.goal);
+  invariant(begins && ends, "a goal that its beginning refuses");
+  goal_.resize(grid_.points());
   return states_.intern(state);
 }
 
 std::uint32_t TwoChunks::distance_bound(std::uint32_t id) const {
-  return std::ranges::equal(states_[id].first(grid_.points()), goal_) ? 0 : 1;
+  const auto may_be = [&](std::uint32_t some, std::uint32_t other) {
+    if (some == other) return true;
+    const Holding held = holding(some);
+    const Holding wanted = holding(other);
+    return held.first == wanted.first && held.last == wanted.last &&
+           counts_.may_equal(held.chunks, wanted.chunks);
+  };
+  return std::ranges::equal(states_[id].first(grid_.points()), goal_, may_be) ? 0 : 1;
 }
 
 std::optional<TwoChunks::Holding> TwoChunks::sum(std::span<const Holding> group) {
@@ -271,10 +283,15 @@ std::uint32_t TwoChunks::run(std::uint32_t move, std::span<const std::uint32_t> 
 }
 
 std::optional<std::uint32_t> TwoChunks::step(std::uint32_t state, std::uint32_t move) {
-  const Collective collective = problem_.moves[move].collective;
-  const ProxyGrid::Groups& groups = grid_.groups(move);
   const auto words = states_[state];
   std::vector<std::uint32_t> next(words.begin(), words.end());
+  if (!advance(next, move)) return std::nullopt;
+  return states_.intern(next);
+}
+
+bool TwoChunks::advance(std::vector<std::uint32_t>& next, std::uint32_t move) {
+  const Collective collective = problem_.moves[move].collective;
+  const ProxyGrid::Groups& groups = grid_.groups(move);
   const std::span<std::uint32_t> holdings(next.data(), grid_.points());
   const std::span<std::uint32_t> labels(next.data() + grid_.points(), grid_.points());
   const bool alike = collective != Collective::Reduce && collective != Collective::ReduceScatter;
@@ -290,7 +307,7 @@ std::optional<std::uint32_t> TwoChunks::step(std::uint32_t state, std::uint32_t 
     }
     if (collective == Collective::Broadcast &&
         std::ranges::all_of(members, [&](std::uint32_t label) { return label == members[0]; })) {
-      return std::nullopt;
+      return false;
     }
     bool known = false;
     std::uint32_t& result = results_.find(key, known);
@@ -298,7 +315,7 @@ std::optional<std::uint32_t> TwoChunks::step(std::uint32_t state, std::uint32_t 
       const std::uint32_t ran = run(move, std::span(key).subspan(1));
       result = ran;
     }
-    if (result == kRefusedRun) return std::nullopt;
+    if (result == kRefusedRun) return false;
     const auto [place, is_new] = labels_after.emplace(members, next_label);
     if (is_new) next_label += static_cast<std::uint32_t>(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -321,7 +338,7 @@ std::optional<std::uint32_t> TwoChunks::step(std::uint32_t state, std::uint32_t 
     if (label == 0) label = ++used;
     labels[device] = label;
   }
-  return states_.intern(next);
+  return true;
 }
 
 }  // namespace p2
