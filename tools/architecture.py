@@ -35,7 +35,9 @@ OUTCOME_NAMES = ("Verdict", "Judgement", "Finding", "Outcome", "Answer", "Result
 OUTCOME_EXEMPT = ("proofs/kernel/", "proofs/check/", "engine/include/p2/result.h",
                   "engine/include/p2/answer.h")
 LIMITS = {
-    "product_files": 550,
+    # 550, and: what is known of single chunks (chunk_values.cpp) left chunk_tables.cpp, which has the rules;
+    # p2-check's tables of chunks, and the system that they share with its machine of theorem T7.
+    "product_files": 553,
     "single_client_headers": 12,
     "cli_lines": 4999,
     "solver_headers": 2,

@@ -261,6 +261,23 @@ void certify_all_sizes(const std::string& folder, std::uint64_t seed, CheckedPro
   checked.evidence = written_evidence(folder, make, diagnostics);
 }
 
+/// Writes that a program of many devices is valid, without its devices: for all sizes where the
+/// machine says so.
+void certify_without_devices(const CheckQuestion& question, SearchEngine engine,
+                             CheckedProgram& checked, std::vector<Diagnostic>& diagnostics) {
+  const auto make = [&] {
+    const Provenance provenance{{{"p2-verify", build_info().version}},
+                                {{"engine", std::string(to_string(engine))}},
+                                question.options.seed};
+    const Instance& instance = *checked.read.instance;
+    const std::vector<Step>& steps = checked.read.program.steps;
+    const bool all = engine == SearchEngine::Machine && checked.read.dialect == Dialect::Published;
+    return all ? all_sizes_certificate(instance, steps, provenance)
+               : large_sizes_certificate(instance, steps, provenance);
+  };
+  checked.evidence = written_evidence(*question.certificate, make, diagnostics);
+}
+
 void certify(const CheckQuestion& question, CheckedProgram& checked,
              std::vector<Diagnostic>& diagnostics) {
   const bool decided = checked.explicit_outcome() != Outcome::Undecided;
@@ -329,12 +346,13 @@ std::optional<SubjectCheck> check_without_sizes(const std::string& file, const s
                                                 const std::optional<OpenSizes>& open) {
   const CheckRequest& request = question.request;
   const bool all_sizes = open || request.all_sizes;
-  const bool asked = request.engine == "auto" && (all_sizes || !question.certificate) &&
-                     !request.explain && !request.smt2 && !request.cache;
+  const bool asked =
+      request.engine == "auto" && !request.explain && !request.smt2 && !request.cache;
   if (!asked) return std::nullopt;
   const std::optional<ProgramFile> read = read_unlowered(file, text, question.given);
   if (!read || read->program.devices < kManyDevices) return std::nullopt;
   const Terms& terms = read->program.terms;
+  if (question.certificate) require_paper("--certify", terms);
   const NamedProblem named =
       make_problem(*read->instance, read->dialect, {}, read->program.beginning);
   const auto moves = moves_of(named, read->program.steps);
@@ -347,7 +365,11 @@ std::optional<SubjectCheck> check_without_sizes(const std::string& file, const s
   checked.sizes_given = !open;
   if (all_sizes) decide_all_sizes(checked, question);
   std::vector<Diagnostic> diagnostics;
-  certify(question, checked, diagnostics);
+  if (question.certificate && !all_sizes) {
+    certify_without_devices(question, *engine, checked, diagnostics);
+  } else {
+    certify(question, checked, diagnostics);
+  }
   SubjectCheck answer = answer_of(checked, question);
   answer.diagnostics = std::move(diagnostics);
   return answer;

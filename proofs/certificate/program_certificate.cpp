@@ -46,13 +46,27 @@ std::string instructions_text(const Instance& instance, const std::vector<Step>&
 
 }  // namespace
 
-CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& steps,
-                                       const Provenance& provenance) {
+namespace {
+
+CertificateFiles of_steps(const std::string& claim, const Instance& instance,
+                          const std::vector<Step>& steps, const Provenance& provenance) {
   CertificateFiles files;
   files["problem.json"] =
       "{" + instance_text(instance) + "\"steps\":" + instructions_text(instance, steps) + "}\n";
-  add_manifest("program-valid-all-sizes", provenance, files);
+  add_manifest(claim, provenance, files);
   return files;
+}
+
+}  // namespace
+
+CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& steps,
+                                       const Provenance& provenance) {
+  return of_steps("program-valid-all-sizes", instance, steps, provenance);
+}
+
+CertificateFiles large_sizes_certificate(const Instance& instance, const std::vector<Step>& steps,
+                                         const Provenance& provenance) {
+  return of_steps("program-valid-large-sizes", instance, steps, provenance);
 }
 
 CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& choices,

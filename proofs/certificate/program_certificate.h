@@ -45,6 +45,10 @@ CertificateFiles program_certificate(const ProgramFile& file, const ProgramDecis
 /// the certificate does not depend on the number of devices.
 CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& steps,
                                        const Provenance& provenance);
+/// The certificate of the claim `program-valid-large-sizes`: that it is valid for the sizes of the
+/// instance, and whatever the large ones of these are. Dialect printed.
+CertificateFiles large_sizes_certificate(const Instance& instance, const std::vector<Step>& steps,
+                                         const Provenance& provenance);
 /// The same of the claim `synthesis-complete-all-sizes`: that `programs`, lists of `choices`, are
 /// all the valid ones of at most `size` steps.
 CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& choices,

@@ -11,19 +11,10 @@
 
 #include "proofs/kernel/claims.h"
 #include "proofs/kernel/input.h"
+#include "proofs/kernel/machine.h"
 
 namespace p2::kernel {
 namespace {
-
-using Digits = std::uint32_t;  ///< a set of digits of size above 1, of which there are at most 20
-
-bool within(Digits some, Digits all) { return (some & ~all) == 0; }
-
-/// A collective on groups that vary over some digits and exist where others are 0.
-struct Choice {
-  std::string collective, slice, form;
-  Digits varied = 0, pinned = 0;
-};
 
 struct Machine {
   Digits scattered = 0, reduced = 0, summed = 0;
@@ -81,73 +72,6 @@ struct Machine {
     pending = std::move(waiting);
     return true;
   }
-};
-
-/// The system of problem.json, whose sizes are examples: each above 1 stands for all above 1.
-struct Sizes {
-  Sizes(const Json& root, std::vector<std::string> keys, Budget& budget) {
-    keys.insert(keys.end(), {"hierarchy", "axes", "reduce", "placement", "synthesis_hierarchy"});
-    expect_keys(root, keys);
-    std::uint64_t devices = 1;
-    for (const Json& level : as_list(root["hierarchy"])) {
-      expect_keys(level, {"name", "size"});
-      devices *= as_number(level["size"], (1U << 20U) + 1);
-      if (devices > 1U << 20U) malformed("hierarchy has too many devices");
-    }
-    instance.emplace(root, static_cast<std::uint32_t>(devices));
-    budget.spend(4 * instance->shapes.size() * instance->levels.size());
-    for (std::size_t i = 0; i < instance->digits.size(); ++i) {
-      if (instance->reduced_axis[instance->digits[i].axis]) goal |= Digits{1} << i;
-    }
-  }
-
-  Digits with_role(const Instance::Shape& shape, std::size_t role) const {
-    Digits set = 0;
-    for (std::size_t i = 0; i < instance->digits.size(); ++i) {
-      if (shape.role[instance->digits[i].part] == role) set |= Digits{1} << i;
-    }
-    return set;
-  }
-
-  Choice choice(const Json& value) const {
-    expect_keys(value, {"collective", "slice", "form"});
-    Choice choice{as_text(value["collective"]), as_text(value["slice"]), as_text(value["form"])};
-    if (std::ranges::count(kCollectives, choice.collective) == 0) malformed("unknown collective");
-    for (const Instance::Shape& shape : instance->shapes) {
-      if (shape.slice != choice.slice || shape.form != choice.form) continue;
-      choice.varied = with_role(shape, 1);
-      choice.pinned = with_role(shape, 2);
-    }
-    const std::string words = "(" + choice.slice + ", " + choice.form + ")";
-    if (choice.varied == 0) reject(words + " forms no group of two devices");
-    if (choice.pinned != 0 && choice.collective != kCollectives[0]) {
-      reject(choice.collective + words + ": not allowed with Master");
-    }
-    return choice;
-  }
-
-  using Kinds = std::set<std::tuple<std::string, Digits, Digits>>;
-  /// All that a step can be.
-  Kinds all() const {
-    Kinds kinds;
-    for (const Instance::Shape& shape : instance->shapes) {
-      const Digits varied = with_role(shape, 1);
-      const Digits pinned = with_role(shape, 2);
-      for (const char* collective : kCollectives) {
-        if (varied != 0) kinds.emplace(collective, varied, pinned);
-        if (pinned != 0) break;  // AllReduce alone
-      }
-    }
-    return kinds;
-  }
-
-  std::string words() const {
-    return "for every size from 2 on of " + counted(instance->digits.size(), "factor") +
-           " greater than 1, by theorem T7 (" + instance->words + ", dialect published";
-  }
-
-  std::optional<Instance> instance;
-  Digits goal = 0;
 };
 
 std::string judge_valid(const Json& root, Budget& budget) {

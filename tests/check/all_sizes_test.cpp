@@ -94,4 +94,54 @@ TEST_CASE("the machine accepts programs of many devices, the explicit engine exp
   CHECK(wrong["counterexample"]["rule"] == "goal-lacks");
 }
 
+TEST_CASE("goals and pinned groups of many devices are decided by tables of chunks") {
+  const TemporaryFolder folder;
+  const std::string header = "hierarchy a=16,b=16,c=16,d=16\naxes data=65536\nreduce data\n";
+  for (const auto& [said, begins, steps] :
+       {std::tuple{"goal reducescatter", "contributions",
+                   "ReduceScatter(b, Parallel(root)); ReduceScatter(b, InsideGroup)"},
+        std::tuple{"goal allgather", "shards",
+                   "AllGather(b, InsideGroup); AllGather(b, Parallel(root))"},
+        std::tuple{"goal reduce", "contributions", "Reduce(root, InsideGroup)"},
+        std::tuple{"goal broadcast", "root-sum", "Broadcast(root, InsideGroup)"},
+        std::tuple{"dialect printed", "contributions",
+                   "Reduce(b, InsideGroup); ReduceScatter(b, Master(root)); AllGather(b, "
+                   "Master(root)); Broadcast(b, InsideGroup)"}}) {
+    CAPTURE(steps);
+    const std::string text = header + said + "\n" + steps + "\n";
+    json valid = checked(folder, text, {}, 0);
+    CHECK(valid["engines"] == json{{"bracket", "valid"}});
+    CHECK(valid["begins"] == begins);
+    json again = checked(folder, text, {"--engine", "explicit"}, 0);
+    CHECK(again["engines"] == json{{"explicit", "valid"}});
+    for (json* each : {&valid, &again}) {
+      each->erase("engines");
+      each->erase("findings");
+    }
+    CHECK(valid == again);
+  }
+  const json wrong = checked(folder,
+                             header +
+                                 "goal reducescatter\nReduceScatter(b, InsideGroup); "
+                                 "ReduceScatter(b, Parallel(root))\n",
+                             {}, 1);
+  CHECK(wrong["engines"] == json{{"explicit", "invalid"}});
+}
+
+TEST_CASE("the list of a large system is checked program by program without its devices") {
+  const TemporaryFolder folder;
+  const std::string list = folder.path("list.json");
+  for (const std::string goal : {"allreduce", "reducescatter"}) {
+    REQUIRE(run({"synth", "--hierarchy", "16,16,16,16", "--axes", "65536", "--reduce", "0",
+                 "--goal", goal, "--size", "3", "--format", "json", "--output", list})
+                .exit == 0);
+    const Ran ran = run({"check", list, "--format", "json"});
+    CHECK(ran.exit == 0);
+    const json results = json::parse(ran.out)["results"];
+    CHECK(results.size() > 8);
+    const std::string engine = goal == "allreduce" ? "machine" : "bracket";
+    for (const json& each : results) CHECK(each["engines"] == json{{engine, "valid"}});
+  }
+}
+
 }  // namespace p2

@@ -111,7 +111,8 @@ TEST_CASE("groups: rows one by one, padded with -1, and what is no table") {
     const std::string complaint = stablehlo_complaint(text);
     if (complaint != "accepted") return complaint;
     std::string lists;
-    for (const auto& row : only(read(text), "all-reduce").attributes.groups.lists) {
+    const Module module = read(text);
+    for (const auto& row : only(module, "all-reduce").attributes.groups.lists) {
       for (const std::int64_t id : row) lists += std::to_string(id) + " ";
       lists += "| ";
     }

@@ -341,3 +341,38 @@ TEST_CASE("the classes of a .p2 file may stand in any order and beside an instan
   CHECK(refused(kHeader + "classes {0,1,2,3,4,5,6,7}\nskip") ==
         "f:5:9: the classes are not those of the placement, expected none or the same ones");
 }
+
+TEST_CASE("programs are read without their devices in both formats, or not at all") {
+  const std::string steps =
+      "ReduceScatter(node, InsideGroup); AllReduce(node, Parallel(root)); AllGather(node, "
+      "InsideGroup)";
+  for (const std::string goal : {"", "goal allgather\n", "goal broadcast\n"}) {
+    const ProgramFile whole = read(kHeader + goal + steps);
+    const std::string json =
+        program_pattern_json(whole.program, *whole.instance, whole.dialect).dump();
+    for (const std::string& text : {kHeader + goal + steps, json, "\xef\xbb\xbf " + json}) {
+      CAPTURE(text);
+      const auto file = read_unlowered("f", text, {});
+      REQUIRE(file.has_value());
+      CHECK(file->program.devices == whole.program.devices);
+      CHECK(file->program.beginning == whole.program.beginning);
+      CHECK(file->program.terms.goal.name == whole.program.terms.goal.name);
+      CHECK(file->step_positions.size() == 3);
+      CHECK(file->program.classes.empty());
+      for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(file->program.steps[i].groups.empty());
+        CHECK(file->program.steps[i].collective == whole.program.steps[i].collective);
+        CHECK(file->program.steps[i].shape->pattern == whole.program.steps[i].shape->pattern);
+      }
+    }
+  }
+  const ProgramFile whole = read(kHeader + steps);
+  for (const std::string& text :
+       {kHeader + "AllReduce{0,1}", kHeader + "classes {0,2,4,6},{1,3,5,7}\n" + steps,
+        kHeader + "AllReduce(cpu, InsideGroup)", std::string("devices 2\nAllReduce{0,1}"),
+        std::string("{\"devices\":2,\"classes\":[[0,1]],\"steps\":[]}"),
+        to_json(whole.program, &*whole.instance, whole.dialect), std::string("[]")}) {
+    CAPTURE(text);
+    CHECK(!read_unlowered("f", text, {}));
+  }
+}

@@ -117,7 +117,7 @@ EVIDENCE = {"program-valid": ["derivation.json"], "not-expressible": ["derivatio
             "reshard-schedule": ["bound.json"], "reshard-schedule-gap": [],
             "reshard-schedule-clauses": ["problem.cnf", "proof.lrat"], "pipeline-memory": ["cases.json"],
             "reshard-plan": [], "reshard-plan-wrong": [], "program-valid-all-sizes": [],
-            "synthesis-complete-all-sizes": []}
+            "synthesis-complete-all-sizes": [], "program-valid-large-sizes": []}
 
 
 def check_manifest(files):
@@ -1328,13 +1328,16 @@ class Sizes:
         for name, form, reduced, pinned in self.instance.forms():
             self.forms.setdefault((name, form), (wide(reduced), wide(pinned)))
         self.goal = wide(digit for place, digit in self.instance.digits.items() if place[0] in self.instance.reduce)
+        # Strides and sizes, outermost first.
+        self.wide = sorted(((stride, size) for size, stride in self.instance.digits.values() if size > 1), reverse=True)
 
-    def choice(self, value):
+    def choice(self, value, published=True):
         keys(value, ["collective", "slice", "form"])
         collective = text_of(value["collective"])
         require(collective in COLLECTIVES, "collective")
         varied, pinned = self.forms.get((text_of(value["slice"]), text_of(value["form"])), (frozenset(), None))
-        require(varied and (not pinned or collective == "AllReduce"), "no group of two devices, or Master")
+        require(varied and (not published or not pinned or collective == "AllReduce"),
+                "no group of two devices, or Master")
         return collective, varied, pinned
 
 
@@ -1399,13 +1402,143 @@ def check_all_sizes(claim, files):
     require(found == programs, "other programs")
 
 
+class Tables:
+    """Large sizes. A point of the grid has a value for every digit; a device holds nothing, None, or has the digits
+    that it was divided by, coordinates, and by their values the contributors."""
+
+    def __init__(self, sizes, values):
+        self.digits = [stride for stride, _ in sizes.wide]
+        self.size = dict(sizes.wide)
+        self.count = {digit: min(size, values) for digit, size in sizes.wide}
+        self.coordinates, self.needed, self.goal = [], 4, sizes.goal
+        points = itertools.product(*(range(self.count[digit]) for digit in self.digits))
+        self.devices = {point: (frozenset(), (), {(): frozenset([point])}) for point in points}
+        Work.spend(len(self.devices) ** 2)
+
+    def groups(self, varied, pinned=frozenset()):
+        """By the values of the others, in order of the devices."""
+        groups = {}
+        for point in self.devices:
+            if not any(point[i] for i, digit in enumerate(self.digits) if digit in pinned):
+                base = tuple(0 if digit in varied else v for digit, v in zip(self.digits, point))
+                groups.setdefault(base, []).append(point)
+        return groups.values()
+
+    def extended(self, table, over):
+        """The rows over more coordinates."""
+        for c in over:
+            of_digit = [each for each in over if self.coordinates[each][1] == self.coordinates[c][1]]
+            self.needed = max(self.needed, 4 + len(of_digit))
+        rows = {}
+        for values, points in table[1].items():
+            known = dict(zip(table[0], values))
+            choices = [[known[c]] if c in known else range(self.count[self.coordinates[c][1]]) for c in over]
+            for key in itertools.product(*choices):
+                Work.spend(1)
+                rows[key] = points
+        return rows
+
+    def reduced(self, divided, over, rows):
+        for i in range(len(over) - 1, -1, -1):
+            without = {}
+            for key, points in rows.items():
+                without.setdefault(key[:i] + key[i + 1:], []).append(points)
+            count = self.count[self.coordinates[over[i]][1]]
+            if all(len(found) == count and len(set(found)) == 1 for found in without.values()):
+                over, rows = over[:i] + over[i + 1:], {key: found[0] for key, found in without.items()}
+        return divided, over, rows
+
+    def exists(self, over, key):
+        rests = [sum(c in over for c in self.coordinates[each][0]) for each in over]
+        last = all(v + 1 == self.size[self.coordinates[c][1]] for c, v in zip(over, key))
+        return not any(key) or last or rests == list(range(len(over)))
+
+    def run(self, collective, varied, members):
+        before = [self.devices[point] for point in members]
+        root = before[0]
+        if root is None or collective != "Broadcast" and any(each is None or each[0] != root[0] for each in before):
+            return None
+        over = tuple(sorted({c for each in before if each for c in each[1]}))
+        tables = [self.extended(each[1:], over) if each else {} for each in before]
+        if collective == "Broadcast":
+            if any(key not in tables[0] or not points <= tables[0][key] for each in tables
+                   for key, points in each.items()):
+                return None
+            learns = any(each.get(key) != points and self.exists(over, key) for each in tables
+                         for key, points in tables[0].items())
+            return [self.reduced(root[0], over, tables[0])] * len(members) if learns else None
+        if collective == "AllGather":
+            rows = {key: points for each in tables for key, points in each.items()}
+            if not varied <= root[0] or len(rows) != sum(map(len, tables)):
+                return None
+            return [self.reduced(root[0] - varied, over, rows)] * len(members)
+        if any(set(each) != set(tables[0]) for each in tables):
+            return None
+        rows = {key: frozenset().union(*(each[key] for each in tables)) for key in tables[0]}
+        if any(len(points) != sum(len(each[key]) for each in tables) for key, points in rows.items()):
+            return None
+        total = self.reduced(root[0], over, rows)
+        if collective != "ReduceScatter":
+            return [total] + [total if collective == "AllReduce" else None] * (len(members) - 1)
+        return self.scattered(total, varied, members)
+
+    def scattered(self, total, varied, members):
+        divided, over, rows = total
+        held = [{key[i] for key in rows} for i in range(len(over))]
+        box = [len(values) in (1, self.count[self.coordinates[c][1]]) for c, values in zip(over, held)]
+        if divided & varied or not all(box) or len(rows) != math.prod(map(len, held)):
+            return None
+        given, cuts = frozenset(c for c, values in zip(over, held) if len(values) == 1), {}
+        for i, digit in enumerate(self.digits):
+            if digit in varied:
+                if (given, digit) not in self.coordinates:
+                    self.coordinates.append((given, digit))
+                cuts[self.coordinates.index((given, digit))] = i
+                given |= {self.coordinates.index((given, digit))}
+        more = tuple(sorted({*over, *cuts}))
+        rows = self.extended((over, rows), more)
+        return [self.reduced(divided | varied, more,
+                             {key: points for key, points in rows.items()
+                              if all(c not in cuts or v == point[cuts[c]] for c, v in zip(more, key))})
+                for point in members]
+
+    def take(self, choice):
+        collective, varied, pinned = choice
+        for members in self.groups(varied, pinned):
+            after = self.run(collective, varied, members)
+            if after is None:
+                return False
+            self.devices.update(zip(members, after))
+        return True
+
+    def at_goal(self):
+        return all(self.devices[point] == (frozenset(), (), {(): frozenset(members)})
+                   for members in self.groups(self.goal) for point in members)
+
+
+def check_large_sizes(claim, files):
+    root = parse(files["problem.json"], "problem.json")
+    sizes = Sizes(keys(root, ["hierarchy", "axes", "reduce", "placement", "synthesis_hierarchy", "steps"]))
+    require(len(as_list(root["steps"])) <= 4096, "steps")
+    choices = [sizes.choice(step, published=False) for step in root["steps"]]
+    values = 5
+    while True:
+        tables = Tables(sizes, values)
+        require(all(tables.take(choice) for choice in choices), "a step is refused")
+        require(tables.at_goal(), "the goal is not reached")
+        if tables.needed <= values or all(size < values for _, size in sizes.wide):
+            return
+        values = tables.needed
+
+
 CHECKS = {"program-valid": check_program, "program-invalid": check_program, "not-expressible": check_program,
           "synthesis-complete": check_absence, "expressible": check_absence, "unused": check_absence,
           "unmixed": check_absence, "cheapest": check_cheapest, "strategy-optimal": check_strategy,
           "strategy-optimal-clauses": check_strategy, "reshard-schedule": check_schedule,
           "reshard-schedule-gap": check_schedule, "reshard-schedule-clauses": check_schedule,
           "pipeline-memory": check_pipeline, "reshard-plan": check_plan, "reshard-plan-wrong": check_plan,
-          "program-valid-all-sizes": check_all_sizes, "synthesis-complete-all-sizes": check_all_sizes}
+          "program-valid-all-sizes": check_all_sizes, "synthesis-complete-all-sizes": check_all_sizes,
+          "program-valid-large-sizes": check_large_sizes}
 
 
 def check(files):

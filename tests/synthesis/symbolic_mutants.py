@@ -87,7 +87,7 @@ def main():
                  build / "engine/collective/libp2_collective.a", build / "engine/libp2_topology.a",
                  build / "engine/libp2_base.a"]
     flags = ["-std=c++20", "-O1", "-DFMT_SHARED", f"-I{source}", f"-I{source}/engine/include",
-             "-DP2_SYMBOLIC_DEVICES=6", "-Wno-all"]
+             "-DP2_SYMBOLIC_DEVICES=8", "-Wno-all"]
     survivors = []
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
