@@ -63,6 +63,10 @@ Evidence certify_all_sizes(const SynthesisQuestion& question, const PlacementPro
       diagnostics);
 }
 
+/// Of more devices the list is certified for all sizes, where the machine has found it: clauses
+/// would take gigabytes.
+constexpr std::uint32_t kMaxDevicesInClauses = 128;
+
 /// Proves that the list of a placement is complete and writes the certificate. A program that the
 /// list lacks becomes a comparison; no evidence without trouble: a limit was reached.
 Evidence certify_list(const SynthesisQuestion& question, const PlacementPrograms& found,
@@ -266,7 +270,13 @@ void PlacementQuestion::ask_engines() {
   placement_.comparisons = compare_with_solvers(found_, question_.search, question_.engines);
   if (question_.request.cubes && !certificate_) write_cubes();
   if (certificate_ && !asks_all_sizes()) {
-    evidence_ = certify_list(question_, found_, *certificate_, placement_, diagnostics_);
+    const bool for_all = found_.list().engine() == SearchEngine::Machine &&
+                         question_.search.dialect == Dialect::Published &&
+                         found_.instance().grid.devices() > kMaxDevicesInClauses &&
+                         !question_.request.cubes;
+    evidence_ = for_all ? certify_all_sizes(question_, found_, {.outcome = Outcome::Established},
+                                            *certificate_, diagnostics_)
+                        : certify_list(question_, found_, *certificate_, placement_, diagnostics_);
   }
 }
 

@@ -128,6 +128,33 @@ TEST_CASE("goals and pinned groups of many devices are decided by tables of chun
   CHECK(wrong["engines"] == json{{"explicit", "invalid"}});
 }
 
+TEST_CASE("certificates of many devices are about all sizes, or about large ones in printed") {
+  const TemporaryFolder folder;
+  const std::string header = "hierarchy a=16,b=16,c=16,d=16\naxes data=65536\nreduce data\n";
+  const auto claim = [&](const std::string& name) {
+    return json::parse(text_of(folder.path(name + "/manifest.json")))["claim"];
+  };
+  const std::string right =
+      "ReduceScatter(b, InsideGroup); AllReduce(b, Parallel(root)); AllGather(b, InsideGroup)\n";
+  checked(folder, header + right, {"--certify", folder.path("published")}, 0);
+  CHECK(claim("published") == "program-valid-all-sizes");
+  checked(folder, header + "dialect printed\n" + right, {"--certify", folder.path("printed")}, 0);
+  CHECK(claim("printed") == "program-valid-large-sizes");
+  const Ran goal = run({"check",
+                        folder.put("goal.p2", header + "goal reduce\nReduce(root, "
+                                                       "InsideGroup)\n"),
+                        "--certify", folder.path("goal")});
+  CHECK(goal.exit == 2);
+  for (const auto& [levels, devices, expected] :
+       {std::tuple{"16,16", "256", "synthesis-complete-all-sizes"},
+        std::tuple{"2,2", "4", "synthesis-complete"}}) {
+    REQUIRE(run({"synth", "--hierarchy", levels, "--axes", devices, "--reduce", "0", "--size", "2",
+                 "--certify", folder.path(expected)})
+                .exit == 0);
+    CHECK(claim(expected) == expected);
+  }
+}
+
 TEST_CASE("the list of a large system is checked program by program without its devices") {
   const TemporaryFolder folder;
   const std::string list = folder.path("list.json");

@@ -9,8 +9,7 @@
 #include "tests/program/instances.h"
 #include "tests/synthesis/all_instances.h"
 
-using namespace p2;
-
+namespace p2::symbolic_goals {
 namespace {
 
 constexpr bool kCampaign = P2_SYMBOLIC_DEVICES > 8;
@@ -124,3 +123,5 @@ TEST_CASE("goals of systems that the explicit engine is too large for") {
     }
   }
 }
+
+}  // namespace p2::symbolic_goals

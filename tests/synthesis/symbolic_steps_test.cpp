@@ -94,8 +94,7 @@ struct Approximations {
 
 }  // namespace p2
 
-using namespace p2;
-
+namespace p2::symbolic_steps {
 namespace {
 
 constexpr bool kCampaign = P2_SYMBOLIC_DEVICES > 8;
@@ -353,3 +352,5 @@ TEST_CASE(
   CHECK(legal * 50 > all);
   CHECK(illegal * 10 > all);
 }
+
+}  // namespace p2::symbolic_steps
