@@ -212,8 +212,8 @@ class ChunkTables {
   bool run(const Choice& choice, const Numbers& offsets, std::vector<GridDevice>& group) {
     const bool broadcast = choice.collective == "Broadcast";
     for (const GridDevice& each : group) {
-      if (!each.holds && (!broadcast || !group[0].holds)) return false;
-      if (!broadcast && each.divided != group[0].divided) return false;
+      // A root that holds nothing informs nobody.
+      if (!broadcast && (!each.holds || each.divided != group[0].divided)) return false;
     }
     join(group);
     if (broadcast) {

@@ -70,9 +70,9 @@ TEST_CASE("certificates about all sizes say what the explicit ones say: systems 
   std::set<Problem> known;
   std::size_t valid = 0;
   std::size_t invalid = 0;
-  for (const std::uint32_t devices : {2U, 3U, 4U, 6U, 8U, 12U, 16U}) {
+  for (std::uint32_t devices = 2; devices <= 16; ++devices) {
     for_each_question(devices, [&](const Instance& instance, Dialect dialect) {
-      if (dialect != Dialect::Published || (devices > 8 && random() % 8 != 0)) return;
+      if (dialect != Dialect::Published) return;
       if (!known.insert(make_problem(instance, dialect).problem).second) return;
       const bool many = instance.hierarchy.is_lattice() && instance.grid.factors().size() > 2;
       const Synthesised found(instance, many ? 2 : 3);
