@@ -274,6 +274,37 @@ TEST_CASE("the approximations' states are the devices' after every step of rando
   CHECK(below_too * 10 > steps * 9);
 }
 
+TEST_CASE("a sum of devices that hold different numbers of chunks in the middle is refused") {
+  const Problem problem = lattice("2,3,2", "[[2 3 2]]", Dialect::Printed);
+  TwoChunks upper(problem);
+  Devices devices(problem);
+  std::uint32_t state = upper.initial();
+  const Move moves[] = {{{2, 0}, Collective::ReduceScatter},
+                        {{1, 4}, Collective::ReduceScatter},
+                        {{4, 0}, Collective::AllReduce}};
+  for (const Move& each : moves) {
+    const auto move =
+        static_cast<std::uint32_t>(std::ranges::find(problem.moves, each) - problem.moves.begin());
+    REQUIRE(move < problem.moves.size());
+    const bool last = each.collective == Collective::AllReduce;
+    if (last) {
+      // Of some group only the numbers of chunks say so.
+      const auto groups = devices.groups(move);
+      CHECK(std::ranges::any_of(groups, [&](const Group& group) {
+        const auto states = devices.of(group);
+        return devices.fails_visibly(each.collective, states) &&
+               std::ranges::all_of(states, [&](StateId id) {
+                 return devices.first(id) == 0 && devices.last(id) == 0;
+               });
+      }));
+    }
+    const auto next = upper.step(state, move);
+    CHECK(next.has_value() == !last);
+    CHECK(devices.take(move) == !last);
+    if (next) state = *next;
+  }
+}
+
 TEST_CASE(
     "every rule of the tables is right of any devices, also of those no program brings together") {
   using Device = Approximations::Device;
