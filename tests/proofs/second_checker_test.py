@@ -44,6 +44,12 @@ def certificates(verify, source, folder):
                       "Reduce(node, Master(root)); Broadcast(node, InsideGroup)\n")
     more("lattice.p2", "hierarchy node=2,gpu=2\naxes data=4\nreduce data\nsynthesis-hierarchy lattice\nReduce({gpu.data}, "
                        "Parallel); AllReduce({node.data}, Master({gpu.data})); Broadcast({gpu.data}, Parallel)\n")
+    # So many devices that the certificate is that of large sizes.
+    large = "hierarchy a=4,b=16,c=64\naxes data=4096\nreduce data\ndialect printed\n"
+    more("large.p2", large + "Reduce(a, InsideGroup); ReduceScatter(a, Master(root)); AllGather(a, Master(root)); "
+                             "Broadcast(a, InsideGroup)\n")
+    more("large_cut.p2", large + "ReduceScatter(b, InsideGroup); ReduceScatter(b, Parallel(root)); AllGather(b, Parallel(root)); "
+                                 "AllGather(b, InsideGroup)\n")
     more("tasks.json", json.dumps({"tasks": [
         {"size": 3, "sender_hosts": [0, 1], "receiver_hosts": [0]}, {"size": 2, "sender_hosts": [0, 1], "receiver_hosts": [1]},
         {"size": 2, "sender_hosts": [0, 1], "receiver_hosts": [2]}]}))
