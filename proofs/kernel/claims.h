@@ -61,8 +61,9 @@ void check_refutation(const Files& files, const ClauseMaker& encode, Budget& bud
 /// one with the rule that it breaks, or the goal, which is missed.
 std::string judge_program(const std::string& claim, const Files& files);
 
-/// The claims `program-valid-all-sizes` and `synthesis-complete-all-sizes`, in dialect published:
-/// by the machine of theorem T7, which is run here. There is no other evidence.
+/// The claims `program-valid-all-sizes`, `synthesis-complete-all-sizes`, `expressible-all-sizes`
+/// and `unused-all-sizes`, in dialect published: by the machine of theorem T7, which is run here.
+/// There is no other evidence.
 std::string judge_all_sizes(const std::string& claim, const Files& files);
 
 /// The claims that there is no program of a kind, by proof.lrat on clauses that this checker makes
