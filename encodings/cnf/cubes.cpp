@@ -150,7 +150,8 @@ void clear(const fs::path& folder) {
   for (const fs::path& path : ours) fs::remove(path);
 }
 
-/// A proof as text, line by line.
+/// A proof, step by step: as text, or in the binary form in which a step is `a` or `d` and numbers
+/// up to 0, of 7 bits a byte, the lowest of them the sign.
 class ProofReader {
  public:
   ProofReader(std::string path, std::int32_t variables, Literal cube, const DratTrace& trace)
@@ -162,6 +163,9 @@ class ProofReader {
 
   void read() {
     const bool is_lrat = path_.ends_with(".lrat");
+    if (is_binary()) {
+      while (file_.peek() != std::ifstream::traits_type::eof()) read_binary(is_lrat);
+    }
     for (std::string line; std::getline(file_, line);) {
       ++number_;
       rest_ = line;
@@ -181,6 +185,64 @@ class ProofReader {
  private:
   [[noreturn]] void fail(const char* expected) const {
     throw InputError({path_, number_, 1}, fmt::format("expected {}", expected));
+  }
+  [[noreturn]] void fail_in_binary(const char* expected) const {
+    throw InputError({path_}, fmt::format("byte {}: expected {}", bytes_, expected));
+  }
+
+  /// Numbers of text begin with a digit or a sign, and no text has a byte 0, which ends the first
+  /// step of any binary proof.
+  bool is_binary() {
+    constexpr std::size_t kFirstStep = 1 << 16;
+    std::string begin(kFirstStep, ' ');
+    file_.read(begin.data(), static_cast<std::streamsize>(kFirstStep));
+    begin.resize(static_cast<std::size_t>(file_.gcount()));
+    file_.clear();
+    file_.seekg(0);
+    return begin.starts_with('a') || begin.find('\0') != std::string::npos;
+  }
+
+  void read_binary(bool is_lrat) {
+    const int kind = file_.get();
+    ++bytes_;
+    if (kind != 'a' && kind != 'd') fail_in_binary("a step, `a` or `d`");
+    if (!is_lrat) {
+      add(kind == 'a', binary_clause());
+    } else if (kind == 'a') {
+      const auto step = static_cast<std::uint64_t>(binary_number());
+      learn(step, binary_clause());
+      while (binary_number() != 0) {
+      }
+    } else {
+      for (std::int64_t step = binary_number(); step != 0; step = binary_number()) {
+        forget(static_cast<std::uint64_t>(step));
+      }
+    }
+  }
+
+  std::int64_t binary_number() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const int byte = file_.get();
+      ++bytes_;
+      if (byte == std::ifstream::traits_type::eof()) fail_in_binary("a number");
+      if (shift > 56) fail_in_binary("a number below 2^62");
+      value |= (static_cast<std::uint64_t>(byte) & 0x7FU) << shift;
+      if ((static_cast<unsigned>(byte) & 0x80U) == 0) break;
+    }
+    const auto magnitude = static_cast<std::int64_t>(value >> 1U);
+    return (value & 1U) == 0 ? magnitude : -magnitude;
+  }
+
+  std::vector<Literal> binary_clause() {
+    std::vector<Literal> literals;
+    for (std::int64_t literal = binary_number(); literal != 0; literal = binary_number()) {
+      if (literal < -variables_ || literal > variables_) {
+        fail_in_binary("a literal of the formula's variables");
+      }
+      literals.push_back(static_cast<Literal>(literal));
+    }
+    return literals;
   }
 
   std::string_view word() {
@@ -231,19 +293,26 @@ class ProofReader {
     const auto step = number<std::uint64_t>(word(), kExpected);
     const std::string_view next = word();
     if (next != "d") {
-      const std::vector<Literal> literals = clause(next);
-      add(true, literals);
-      learnt_[step] = literals;
+      learn(step, clause(next));
       return;
     }
     while (true) {
       const auto deleted = number<std::uint64_t>(word(), kExpected);
       if (deleted == 0) return;
-      const auto found = learnt_.find(deleted);
-      if (found == learnt_.end()) continue;  // a clause of the formula
-      add(false, found->second);
-      learnt_.erase(found);
+      forget(deleted);
     }
+  }
+
+  // Steps of LRAT, by number.
+  void learn(std::uint64_t step, std::vector<Literal> literals) {
+    add(true, literals);
+    learnt_[step] = std::move(literals);
+  }
+  void forget(std::uint64_t step) {
+    const auto found = learnt_.find(step);
+    if (found == learnt_.end()) return;  // a clause of the formula
+    add(false, found->second);
+    learnt_.erase(found);
   }
 
   std::string path_;
@@ -252,6 +321,7 @@ class ProofReader {
   Literal cube_;
   const DratTrace& trace_;
   std::size_t number_ = 0;  // of the line
+  std::size_t bytes_ = 0;   // read, of a binary proof
   std::string_view rest_;   // of the line
   bool refuted_ = false;
   std::unordered_map<std::uint64_t, std::vector<Literal>> learnt_;  // by step, of LRAT

@@ -177,10 +177,10 @@ using Decided = std::variant<Model, ClauseProof>;
 
 /// By `parts` solvers on threads of the caller's TBB arena, each with some of the cubes, and a last
 /// one. 1 part: one solver, without cubes. The answer depends on the parts and not on the threads.
-/// With `refuted_in`, by the proofs in that folder of write_cubes, `cube-I.lrat` or `cube-I.drat`
-/// as text, of solvers outside of this process, and a last solver. Each lemma is read with the
-/// negation of its cube, under which it was learnt, so that all follow from the formula alone; of
-/// LRAT, hints are not read.
+/// With `refuted_in`, by the proofs in that folder of write_cubes, `cube-I.lrat` or `cube-I.drat`,
+/// as text or binary, of solvers outside of this process, and a last solver. Each lemma is read
+/// with the negation of its cube, under which it was learnt, so that all follow from the formula
+/// alone; of LRAT, hints are not read.
 ///
 /// Throws LimitReached, and InputError for a folder of another formula, and for proofs that are
 /// missing, malformed, not whole, or prove nothing.

@@ -111,7 +111,7 @@ void add_text(const Settled& settled, const std::vector<claims::Summary>& summar
         settled.request.size, certified, settled.results.systems.size()));
     if (certified > 0) {
       document.line(
-          fmt::format("{} of these certificates consist of the empty clause only: nothing could "
+          fmt::format("{} of these certificates are of empty questions: no step could "
                       "contradict them",
                       empty));
     }

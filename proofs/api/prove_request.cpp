@@ -158,7 +158,10 @@ claims::CampaignRequest campaign_request(const ProveRequest& request, const Opti
   campaign.parts = request.cubes;
   // For a given system every placement is answered.
   campaign.every_system = request.every_system || request.report || names_system(request);
-  if (request.certify) campaign.certificates = {*request.certify, options.seed};
+  if (request.certify) {
+    const bool clauses = campaign.engine == claims::Engine::Sat || campaign.parts > 1;
+    campaign.certificates = {*request.certify, options.seed, clauses};
+  }
   return campaign;
 }
 

@@ -82,6 +82,25 @@ CertificateFiles all_sizes_certificate(const Instance& instance, const std::vect
   return files;
 }
 
+CertificateFiles all_sizes_certificate(const Instance& instance, HierarchyKind to,
+                                       std::uint32_t size, const Provenance& provenance) {
+  CertificateFiles files;
+  files["problem.json"] = "{" + instance_text(instance) +
+                          fmt::format("\"to\":\"{}\",\n\"size\":{}}}\n", to_string(to), size);
+  add_manifest("expressible-all-sizes", provenance, files);
+  return files;
+}
+
+CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& uses,
+                                       std::uint32_t size, const Provenance& provenance) {
+  CertificateFiles files;
+  files["problem.json"] =
+      "{" + instance_text(instance) +
+      fmt::format("\"uses\":{},\n\"size\":{}}}\n", instructions_text(instance, uses), size);
+  add_manifest("unused-all-sizes", provenance, files);
+  return files;
+}
+
 std::string system_text(std::uint32_t devices, const std::vector<Group>& classes, Dialect dialect,
                         const Instance* instance) {
   const std::string text = fmt::format("\"devices\":{},\n\"classes\":{},\n\"dialect\":\"{}\",\n",

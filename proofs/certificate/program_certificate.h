@@ -54,6 +54,13 @@ CertificateFiles large_sizes_certificate(const Instance& instance, const std::ve
 CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& choices,
                                        std::vector<std::vector<std::uint32_t>> programs,
                                        std::uint32_t size, const Provenance& provenance);
+/// The same of the claim `expressible-all-sizes`: that every step of every valid program of at most
+/// `size` steps is an instruction over the hierarchy of kind `to`; and of `unused-all-sizes`: that
+/// none is one of `uses`.
+CertificateFiles all_sizes_certificate(const Instance& instance, HierarchyKind to,
+                                       std::uint32_t size, const Provenance& provenance);
+CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& uses,
+                                       std::uint32_t size, const Provenance& provenance);
 
 /// All throw LimitReached when a file would be larger than p2-check reads.
 

@@ -199,9 +199,10 @@ double Campaign::expected_cost(std::size_t question) const {
   if (question < schedules_.size()) return kSecondsOfScheduleClaim;
   const Search& search = searches_[question - schedules_.size()];
   const auto results = static_cast<double>(search.results.size());
-  const Claim& claim = *results_[search.results.front()].question.claim;
-  if (claim.settle != nullptr) return kSecondsPerSolverState * search.states;
-  if (request_.engine == Engine::Sat || request_.certificates) {
+  const Question& first = results_[search.results.front()].question;
+  if (first.claim->settle != nullptr) return kSecondsPerSolverState * search.states;
+  if (request_.engine == Engine::Sat ||
+      (request_.certificates && certified_by_clauses(first, *request_.certificates))) {
     return kSecondsPerSolverState * search.states * results;
   }
   return kSecondsPerState * search.states + kSecondsPerResult * results;

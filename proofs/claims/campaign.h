@@ -25,6 +25,8 @@ enum class Engine : std::uint8_t { Explicit, Sat };
 struct Certificates {
   std::string folder;
   std::uint64_t seed = 1;
+  /// Of claims that forbid moves: by clauses, also where theorem T7 has a certificate.
+  bool clauses = false;
 };
 
 /// Which claims are to be settled, and over what.
@@ -63,11 +65,11 @@ struct SettledQuestion {
   Settlement answer;
   Evidence evidence = {};
   std::string certificate = {};  ///< the claim of the certificate; empty: there is none
-  /// The certificate refutes the empty clause: no choice is such that the claim could fail.
+  /// No choice is such that the claim could fail; by clauses, its certificate is the empty one.
   bool empty_question = false;
   /// Certificates that could not be written, and a disagreement.
   std::vector<Diagnostic> diagnostics = {};
-  bool disagreement = false;  ///< the SAT solver refutes a result that holds
+  bool disagreement = false;  ///< a result that holds is refuted when it is to be certified
 };
 
 using ScheduleResult = std::pair<const ScheduleClaim*, ScheduleSettlement>;
@@ -184,7 +186,8 @@ Program counterexample(const SettledQuestion& result);
 
 /// Writes a certificate of a result that holds, and its evidence into the result:
 ///  - of `synthesis-complete` and of claims that forbid moves (`expressiveness`, corollary B.4, the
-///    lemmas, cases and witnesses about valid programs), the refutation of a counterexample;
+///    lemmas, cases and witnesses about valid programs), the refutation of a counterexample: of the
+///    latter in dialect published by the machine of theorem T7, of others by clauses;
 ///  - of `mixing` and of lemma B.3 over any groups, the refutation of a program that mixes classes,
 ///    up to the number of steps to which there is none;
 ///  - of `beyond-dsl`, `lattice-gain` and those on other networks, that nothing is cheaper than the
@@ -192,6 +195,9 @@ Program counterexample(const SettledQuestion& result);
 /// All other evidence is SolverOnly. The folder's name has the digest of its contents, so that no
 /// two processes write different files to the same one, and none writes what is there.
 void certify(SettledQuestion& result, const Bounds& bounds, const Certificates& certificates);
+
+/// Whether that certificate takes a SAT solver, if the claim forbids moves.
+bool certified_by_clauses(const Question& question, const Certificates& certificates);
 
 /// The same for the smallest and the shortest counterexample of every row of the summary: of costs,
 /// that nothing is cheaper than the best programs found; of others, that it is a valid program and,

@@ -24,11 +24,14 @@ using WriteFiles = std::function<CertificateFiles(const Provenance& provenance)>
 /// The refutation of a counterexample, or of a cheaper program.
 struct Refutation {
   std::string claim;  ///< of the certificate
-  /// Of the SAT solver: refuted if it contradicts the result. Of a claim about costs: the answer.
+  /// Of a claim about costs the answer. Of others what the SAT solver, or the machine of theorem
+  /// T7, says of the claim: refuted if it contradicts the result.
   Settlement answer;
   WriteFiles files;  ///< if the claim holds, for programs of at most answer.settled steps
   /// Of a refuted claim about costs: no program over the hierarchies, here by name, is as cheap.
   std::vector<std::pair<std::string, WriteFiles>> others = {};
+  std::pair<std::string, std::string> tool = {"CaDiCaL", cnf::solver_version()};
+  bool empty = false;  ///< there is no choice that the claim forbids
 };
 
 bool compares_hierarchies(const Question& question) {
@@ -63,7 +66,35 @@ std::optional<Refutation> refute_cheaper_programs(const Question& question, cons
   return refutation;
 }
 
-/// No valid program uses a move that the claim forbids.
+/// No valid program uses a move that the claim forbids, in dialect published: p2-check runs the
+/// machine.
+Refutation refute_by_machine(const Question& question, const Subject& subject,
+                             const Bounds& bounds) {
+  const std::vector<bool> forbidden = question.claim->find_forbidden(subject);
+  std::vector<Step> uses;
+  for (std::size_t move = 0; move < forbidden.size(); ++move) {
+    if (forbidden[move]) uses.push_back({subject.moves[move].collective, {}, subject.shape(move)});
+  }
+  const bool compares = compares_hierarchies(question);
+  const auto files = [=, from = subject.from](const Provenance& provenance) {
+    return compares ? all_sizes_certificate(from, *question.to, bounds.size, provenance)
+                    : all_sizes_certificate(from, uses, bounds.size, provenance);
+  };
+  const kernel::Result judged = check_certificate(files({}));
+  Settlement answer = undecided(0, judged.reason);
+  if (judged.verdict == kernel::Verdict::Accepted) answer = established(bounds);
+  if (judged.verdict == kernel::Verdict::Rejected) {
+    answer = {Outcome::Refuted, bounds.size, judged.reason, 0, {}};
+  }
+  return {compares ? "expressible-all-sizes" : "unused-all-sizes",
+          answer,
+          files,
+          {},
+          {"machine", "theorem T7"},
+          uses.empty()};
+}
+
+/// The same by clauses.
 Refutation refute_forbidden_moves(const Question& question, const Subject& subject,
                                   const Bounds& bounds) {
   CertifiedSettlement settled =
@@ -101,7 +132,8 @@ Refutation refute_mixing_programs(const Question& question, const Subject& subje
 }
 
 /// Nothing if there is no kind of certificate for the claim.
-std::optional<Refutation> refute_counterexample(const Question& question, const Bounds& bounds) {
+std::optional<Refutation> refute_counterexample(const Question& question, const Bounds& bounds,
+                                                const Certificates& certificates) {
   const Claim& claim = *question.claim;
   const bool mixing = claim.settle == mixing_takes_four_steps ||
                       claim.settle == mixing_takes_four_steps_by_z3 ||
@@ -114,6 +146,9 @@ std::optional<Refutation> refute_counterexample(const Question& question, const 
   if (claim.settle_costs != nullptr) return refute_cheaper_programs(question, subject, bounds);
   if (lists) return refute_unlisted_programs(question, subject, bounds);
   if (mixing) return refute_mixing_programs(question, subject, bounds);
+  if (!certified_by_clauses(question, certificates)) {
+    return refute_by_machine(question, subject, bounds);
+  }
   return refute_forbidden_moves(question, subject, bounds);
 }
 
@@ -145,19 +180,20 @@ ProgramFile file_of(const SettledQuestion& result) {
 }
 
 Provenance provenance_of(const Question& question, const Bounds& bounds,
-                         const Certificates& certificates, const char* tool,
-                         const std::string& version) {
-  return {{{"p2-verify", build_info().version}, {tool, version}},
+                         const Certificates& certificates,
+                         const std::pair<std::string, std::string>& tool) {
+  return {{{"p2-verify", build_info().version}, tool},
           {{"size", std::to_string(bounds.size)}, {"statement", name_of(question)}},
           certificates.seed};
 }
 
 void report_disagreement(const Refutation& refutation, SettledQuestion& result) {
   const Question& question = result.question;
-  result.diagnostics.push_back({Diagnostic::Kind::ToolFailure,
-                                fmt::format("{} on {} holds by {}, and is refuted by SAT: {}",
-                                            name_of(question), to_string(*question.system),
-                                            question.claim->engine, refutation.answer.program)});
+  result.diagnostics.push_back(
+      {Diagnostic::Kind::ToolFailure,
+       fmt::format("{} on {} holds by {}, and is refuted by {}: {}", name_of(question),
+                   to_string(*question.system), question.claim->engine, refutation.tool.first,
+                   refutation.answer.program)});
   result.disagreement = true;
 }
 
@@ -180,10 +216,11 @@ Evidence write_all(const Refutation& refutation, const std::string& folder,
 void certify_counterexample(const Summary& row, const char* which, SettledQuestion& result,
                             const Bounds& bounds, const Certificates& certificates) {
   const Question& question = result.question;
-  const Provenance from = provenance_of(question, bounds, certificates, "engine", "explicit");
+  const Provenance from = provenance_of(question, bounds, certificates, {"engine", "explicit"});
   const std::string folder = certificates.folder + "/" + name_of(row, which);
   if (question.claim->settle_costs != nullptr) {
-    const std::optional<Refutation> refutation = refute_counterexample(question, bounds);
+    const std::optional<Refutation> refutation =
+        refute_counterexample(question, bounds, certificates);
     if (!refutation) return;
     result.evidence = write_all(*refutation, folder, from, result.diagnostics);
     if (result.evidence.kind == Evidence::Kind::Certificate) result.certificate = refutation->claim;
@@ -204,6 +241,10 @@ void certify_counterexample(const Summary& row, const char* which, SettledQuesti
 
 }  // namespace
 
+bool certified_by_clauses(const Question& question, const Certificates& certificates) {
+  return certificates.clauses || question.dialect != Dialect::Published;
+}
+
 void certify(SettledQuestion& result, const Bounds& bounds, const Certificates& certificates) {
   result.evidence = {Evidence::Kind::SolverOnly};
   if (result.answer.outcome != Outcome::Established) return;
@@ -212,11 +253,11 @@ void certify(SettledQuestion& result, const Bounds& bounds, const Certificates& 
   std::optional<Refutation> refutation;
   bool is_empty = false;
   const auto make = [&]() -> std::optional<CertificateFiles> {
-    refutation = refute_counterexample(question, bounds);
+    refutation = refute_counterexample(question, bounds, certificates);
     if (!refutation || refutation->answer.outcome != Outcome::Established) return std::nullopt;
-    CertificateFiles files = refutation->files(
-        provenance_of(question, bounds, certificates, "CaDiCaL", cnf::solver_version()));
-    is_empty = refutes_nothing(files);
+    CertificateFiles files =
+        refutation->files(provenance_of(question, bounds, certificates, refutation->tool));
+    is_empty = refutation->empty || refutes_nothing(files);
     return files;
   };
   const Evidence written = addressed_evidence(named, make, result.diagnostics);

@@ -336,9 +336,8 @@ Document errata(const std::vector<SettledQuestion>& results, const CampaignReque
       "hold "
       "for these alone. Of {} results {} have certificates, which p2-check accepts without "
       "trusting "
-      "this program; the others are solver-only. {} of the certificates consist of the empty "
-      "clause "
-      "only: there is no step of which the statement could be false. Every counterexample is a "
+      "this program; the others are solver-only. {} of the certificates are of empty questions: "
+      "there is no step of which the statement could be false. Every counterexample is a "
       "program for p2-verify check.",
       request.systems.size(),
       request.systems.empty() ? "none" : "the last of them " + to_string(request.systems.back()),

@@ -61,8 +61,9 @@ void check_refutation(const Files& files, const ClauseMaker& encode, Budget& bud
 /// one with the rule that it breaks, or the goal, which is missed.
 std::string judge_program(const std::string& claim, const Files& files);
 
-/// The claims `program-valid-all-sizes` and `synthesis-complete-all-sizes`, in dialect published:
-/// by the machine of theorem T7, which is run here. There is no other evidence.
+/// The claims `program-valid-all-sizes`, `synthesis-complete-all-sizes`, `expressible-all-sizes`
+/// and `unused-all-sizes`, in dialect published: by the machine of theorem T7, which is run here.
+/// There is no other evidence.
 std::string judge_all_sizes(const std::string& claim, const Files& files);
 /// The claim `program-valid-large-sizes`, in dialect printed: for the given sizes, and whatever
 /// those from 5 on are, by tables of chunks, which are made here. There is no other evidence.

@@ -1,12 +1,14 @@
 // The claims about all sizes, by the machine of theorem T7 (docs/theorem.md): in dialect published
 // the valid programs are the runs that it accepts, whatever the sizes. proofs/theory has the proof,
-// checked by Coq: `machine_equivalence`, `size_independence`, `complete_list`.
+// checked by Coq: `machine_equivalence`, `size_independence`, `complete_list`, and for which
+// choices form the same groups `shape_determined`.
 #include <algorithm>
+#include <compare>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "proofs/kernel/claims.h"
@@ -20,6 +22,7 @@ struct Machine {
   Digits scattered = 0, reduced = 0, summed = 0;
   std::map<Digits, Digits> pending;  ///< of pinned AllReduces: varied → still pinned
 
+  auto operator<=>(const Machine&) const = default;
   Digits merged() const {
     Digits all = summed;
     for (const auto& [varied, pinned] : pending) all |= varied;
@@ -81,12 +84,10 @@ std::string judge_valid(const Json& root, Budget& budget) {
   std::string text;
   std::size_t number = 0;
   for (const Json& step : root["steps"]) {
-    budget.spend(sizes.instance->shapes.size() * (1 + sizes.instance->digits.size()));
-    const Choice choice = sizes.choice(step);
+    const Choice choice = sizes.choice(step, budget);
     const std::string name = "step " + std::to_string(++number) + " (" + choice.collective + ")";
     if (!machine.take(choice)) reject(name + " is refused");
-    text += (number == 1 ? ": " : "; ") + choice.collective + "(" + choice.slice + ", " +
-            choice.form + ")";
+    text += (number == 1 ? ": " : "; ") + choice.collective + Sizes::names(step);
   }
   if (!machine.accepts(sizes.goal)) reject("the goal is not reached");
   return "the program is valid " + sizes.words() + "; " +
@@ -96,13 +97,9 @@ std::string judge_valid(const Json& root, Budget& budget) {
 std::string judge_complete(const Json& root, Budget& budget) {
   const Sizes sizes(root, {"size", "choices", "programs"}, budget);
   const std::size_t size = as_number(root["size"], 65);
-  Sizes::Kinds named;
   std::vector<Choice> choices;
-  for (const Json& value : as_list(root["choices"])) {
-    budget.spend(sizes.instance->shapes.size() * (1 + sizes.instance->digits.size()));
-    const Choice choice = choices.emplace_back(sizes.choice(value));
-    named.emplace(choice.collective, choice.varied, choice.pinned);
-  }
+  for (const Json& value : as_list(root["choices"])) choices.push_back(sizes.choice(value, budget));
+  const Choices named(choices.begin(), choices.end());
   if (named != sizes.all()) reject("choices lacks one");
   if (named.size() != choices.size()) reject("choices has one twice");
   // No step is legal at the goal: in lexicographic order each program is met when it is complete.
@@ -132,13 +129,67 @@ std::string judge_complete(const Json& root, Budget& budget) {
          " " + sizes.words() + ")";
 }
 
+/// Rejects if a valid program of at most `size` steps makes one of the choices `uses`:
+/// breadth-first search over the machine's states, each with whether the program has made one.
+void refute_use(const Sizes& sizes, const Choices& uses, std::size_t size, Budget& budget) {
+  using Reached = std::set<std::pair<Machine, bool>>;
+  const Choices choices = sizes.all();
+  Reached seen = {{Machine{}, false}};
+  Reached last = seen;
+  for (std::size_t steps = 1; steps <= size && !last.empty(); ++steps) {
+    Reached next;
+    for (const auto& [from, used] : last) {
+      for (const Choice& choice : choices) {
+        budget.spend(8 + from.pending.size());
+        Machine after = from;
+        if (!after.take(choice) || !within(after.merged(), sizes.goal)) continue;
+        if (steps + after.left(sizes.goal) > size) continue;
+        const bool uses_one = used || uses.contains(choice);
+        if (uses_one && after.accepts(sizes.goal)) {
+          reject("a valid program of " + counted(steps, "step") + " makes one of the choices");
+        }
+        if (!seen.emplace(after, uses_one).second) continue;
+        budget.spend(64);  // bounds the memory
+        next.emplace(std::move(after), uses_one);
+      }
+    }
+    last = std::move(next);
+  }
+}
+
+std::string judge_unused(const Json& root, bool compares, Budget& budget) {
+  const std::string key = compares ? "to" : "uses";
+  const Sizes sizes(root, {"size", key}, budget);
+  const std::size_t size = as_number(root["size"], 65);
+  Choices uses;
+  std::string words;
+  std::string named;
+  if (compares) {
+    Json other = root;
+    other["synthesis_hierarchy"] = root["to"];
+    const Choices known = Sizes(other, {"size", key}, budget).all();
+    std::ranges::set_difference(sizes.all(), known, std::inserter(uses, uses.end()));
+    words = "instructions over " + as_text(root["to"]) + " express all valid programs";
+  } else {
+    for (const Json& value : as_list(root["uses"])) {
+      if (!uses.insert(sizes.choice(value, budget)).second) reject("uses has one twice");
+      named += (named.empty() ? ": " : "; ") + as_text(value["collective"]) + Sizes::names(value);
+    }
+    words = "none of " + counted(uses.size(), "choice") + " is in valid programs";
+  }
+  if (!uses.empty()) refute_use(sizes, uses, size, budget);
+  return words + " of at most " + counted(size, "step") + " over " + sizes.instance->kind + " " +
+         sizes.words() + shortened(named) + ")";
+}
+
 }  // namespace
 
 std::string judge_all_sizes(const std::string& claim, const Files& files) {
   Budget budget;
   const Json root = parse_json(files, "problem.json");
-  return claim == "program-valid-all-sizes" ? judge_valid(root, budget)
-                                            : judge_complete(root, budget);
+  if (claim == "program-valid-all-sizes") return judge_valid(root, budget);
+  if (claim == "synthesis-complete-all-sizes") return judge_complete(root, budget);
+  return judge_unused(root, claim == "expressible-all-sizes", budget);
 }
 
 }  // namespace p2::kernel

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
+#include <compare>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "proofs/kernel/problem.h"
@@ -16,9 +18,12 @@ inline bool within(Digits some, Digits all) { return (some & ~all) == 0; }
 
 /// A collective on groups that vary over some digits and exist where others are 0.
 struct Choice {
-  std::string collective, slice, form;
+  std::string collective;
   Digits varied = 0, pinned = 0;
+
+  auto operator<=>(const Choice&) const = default;
 };
+using Choices = std::set<Choice>;
 
 /// The system of problem.json, whose sizes are examples: each above 1 stands for all above 1.
 struct Sizes {
@@ -33,6 +38,8 @@ struct Sizes {
     }
     instance.emplace(root, static_cast<std::uint32_t>(devices));
     budget.spend(4 * instance->shapes.size() * instance->levels.size());
+    // Outermost first: a hierarchy has them in an order of its own.
+    std::ranges::sort(instance->digits, std::ranges::greater(), &Instance::Digit::stride);
     for (std::size_t i = 0; i < instance->digits.size(); ++i) {
       if (instance->reduced_axis[instance->digits[i].axis]) goal |= Digits{1} << i;
     }
@@ -47,36 +54,39 @@ struct Sizes {
   }
 
   /// In dialect published only AllReduce may pin digits.
-  Choice choice(const Json& value, bool published = true) const {
+  Choice choice(const Json& value, Budget& budget, bool published = true) const {
+    budget.spend(instance->shapes.size() * (1 + instance->digits.size()));
     expect_keys(value, {"collective", "slice", "form"});
-    Choice choice{as_text(value["collective"]), as_text(value["slice"]), as_text(value["form"])};
+    Choice choice{as_text(value["collective"])};
     if (std::ranges::count(kCollectives, choice.collective) == 0) malformed("unknown collective");
     for (const Instance::Shape& shape : instance->shapes) {
-      if (shape.slice != choice.slice || shape.form != choice.form) continue;
+      if (shape.slice != as_text(value["slice"]) || shape.form != as_text(value["form"])) continue;
       choice.varied = with_role(shape, 1);
       choice.pinned = with_role(shape, 2);
     }
-    const std::string words = "(" + choice.slice + ", " + choice.form + ")";
+    const std::string words = names(value);
     if (choice.varied == 0) reject(words + " forms no group of two devices");
     if (published && choice.pinned != 0 && choice.collective != kCollectives[0]) {
       reject(choice.collective + words + ": not allowed with Master");
     }
     return choice;
   }
+  static std::string names(const Json& choice) {
+    return "(" + as_text(choice["slice"]) + ", " + as_text(choice["form"]) + ")";
+  }
 
-  using Kinds = std::set<std::tuple<std::string, Digits, Digits>>;
   /// All that a step can be.
-  Kinds all() const {
-    Kinds kinds;
+  Choices all() const {
+    Choices choices;
     for (const Instance::Shape& shape : instance->shapes) {
       const Digits varied = with_role(shape, 1);
       const Digits pinned = with_role(shape, 2);
       for (const char* collective : kCollectives) {
-        if (varied != 0) kinds.emplace(collective, varied, pinned);
+        if (varied != 0) choices.insert({collective, varied, pinned});
         if (pinned != 0) break;  // AllReduce alone
       }
     }
-    return kinds;
+    return choices;
   }
 
   std::string words() const {

@@ -362,12 +362,10 @@ std::string judge_large_sizes(const std::string& /*claim*/, const Files& files) 
     std::string text;
     std::size_t number = 0;
     for (const Json& step : root["steps"]) {
-      budget.spend(sizes.instance->shapes.size() * (1 + sizes.instance->digits.size()));
-      const Choice choice = sizes.choice(step, false);
+      const Choice choice = sizes.choice(step, budget, false);
       const std::string name = "step " + std::to_string(++number) + " (" + choice.collective + ")";
       if (!tables.take(choice)) reject(name + " is refused, or not decided by tables");
-      text += (number == 1 ? ": " : "; ") + choice.collective + "(" + choice.slice + ", " +
-              choice.form + ")";
+      text += (number == 1 ? ": " : "; ") + choice.collective + Sizes::names(step);
     }
     if (!tables.at_goal()) reject("the goal is not reached, or not decided by tables");
     if (tables.needed() <= values || largest < values) {

@@ -86,6 +86,28 @@ std::string as_lrat(const std::string& drat, std::uint64_t clauses) {
   return lrat;
 }
 
+/// A proof as text in the binary form: steps `a` or `d`, numbers in 7 bits a byte, twice their
+/// magnitude and one more if negative.
+std::string as_binary(const std::string& text, bool is_lrat) {
+  std::string binary;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word;
+    const auto put = [&](std::int64_t number) {
+      std::uint64_t rest = number < 0 ? 1 - 2 * number : 2 * number;
+      for (; rest > 0x7F; rest >>= 7U) binary.push_back(static_cast<char>((rest & 0x7FU) | 0x80U));
+      binary.push_back(static_cast<char>(rest));
+    };
+    const bool deletes = line.find('d') != std::string::npos;
+    binary.push_back(deletes ? 'd' : 'a');
+    if (deletes) words >> word;  // of LRAT a number, which the binary form has not
+    if (deletes && is_lrat) words >> word;
+    while (words >> word) put(std::stoll(word));
+  }
+  return binary;
+}
+
 }  // namespace
 
 TEST_CASE("the proofs of cubes in a folder make a certificate that p2-check accepts") {
@@ -169,6 +191,72 @@ TEST_CASE("the proofs of cubes in a folder make a certificate that p2-check acce
   CHECK(std::filesystem::exists(cubes + "/cube-2.drat"));
   CHECK(run({"synth", "--hierarchy", "2,2,2", "--axes", "4,2", "--reduce", "0", "--cubes", cubes})
             .err.find("--placement") != std::string::npos);
+}
+
+TEST_CASE("the proofs of cubes may be binary, as CaDiCaL and Mallob write them") {
+  const Folder folder;
+  const std::string cubes = folder / "cubes";
+  const Words synth = {"synth",  "--hierarchy", "2,2,2",   "--axes", "8",        "--reduce", "0",
+                       "--size", "2",           "--cubes", cubes,    "--format", "json"};
+  const Ran written = run(synth);
+  REQUIRE_MESSAGE(written.exit == 0, written.err);
+  REQUIRE(run({"campaign", "--cubes", cubes}).exit == 0);
+  const auto manifest = nlohmann::json::parse(bytes_of(cubes + "/manifest.json"));
+  const std::size_t count = manifest.at("cubes").size();
+  REQUIRE(count > 5);
+  const Words certify = joined(synth, {"--certify", folder / "complete"});
+  const auto digest = [&] {
+    std::filesystem::remove_all(folder / "complete");
+    const Ran ran = run(certify);
+    REQUIRE_MESSAGE(ran.exit == 0, ran.err);
+    CHECK(check_folder(folder / "complete").verdict == kernel::Verdict::Accepted);
+    return nlohmann::json::parse(ran.out).at("placements")[0].at("claim_digest");
+  };
+  const auto refusal = [&] {
+    std::filesystem::remove_all(folder / "complete");
+    const Ran ran = run(certify);
+    CHECK(ran.exit == 2);
+    CHECK(!std::filesystem::exists(folder / "complete"));
+    return ran.err;
+  };
+  const auto of_text = digest();
+  const auto name = [&](std::size_t cube, const char* extension) {
+    return fmt::format("{}/cube-{}.{}", cubes, cube, extension);
+  };
+  const auto write = [](const std::string& file, const std::string& bytes) {
+    std::ofstream(file, std::ios::binary) << bytes;
+  };
+  for (std::size_t i = 1; i <= count; ++i) {
+    const std::string drat = bytes_of(name(i, "drat"));
+    const bool is_lrat = i % 2 == 1;
+    if (is_lrat) std::filesystem::remove(name(i, "drat"));
+    write(name(i, is_lrat ? "lrat" : "drat"),
+          as_binary(is_lrat ? as_lrat(drat, manifest.at("clauses")) : drat, is_lrat));
+  }
+  CHECK(digest() == of_text);
+  for (const std::string& file : {name(1, "lrat"), name(2, "drat")}) {
+    const std::string binary = bytes_of(file);
+    const auto with = [&](const std::string& bytes) {
+      write(file, bytes);
+      return refusal();
+    };
+    for (std::size_t left = 1; left < 8 && left < binary.size(); ++left) {
+      CHECK(with(binary.substr(0, binary.size() - left)).find(file) != std::string::npos);
+    }
+    CHECK(with(binary.substr(0, binary.size() - 1)).find(": byte ") != std::string::npos);
+    CHECK(with(binary + "x").find("expected a step, `a` or `d`") != std::string::npos);
+    CHECK(with("a" + std::string(12, '\xFF')).find("a number below") != std::string::npos);
+    CHECK(with(std::string("a\x02\xFE\xFF\xFF\x7F\0", 7)).find("expected a literal") !=
+          std::string::npos);
+    write(file, binary);
+  }
+  CHECK(digest() == of_text);
+  if (wait_for(start({"sh", "-c", "cadical --version"})) != 0) return;
+  for (std::size_t i = 1; i <= count; ++i) {
+    std::filesystem::remove(name(i, "lrat"));
+    CHECK(wait_for(start({"cadical", "-q", name(i, "cnf"), name(i, "drat")})) == 20);
+  }
+  CHECK(digest() == of_text);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A campaign on a real Slurm: munged, slurmctld and slurmd on this host, with four task slots. One shard is
-# cancelled midway, another one requeued; the merge names what is missing, the next submission completes it.
+# cancelled midway, another one requeued; the merge names what is missing, the next submission completes it. Then lists
+# with certificates, and costs of several systems.
 #
 #   slurm_test.sh P2_VERIFY
 #
@@ -18,6 +19,7 @@ fail() {
 }
 
 verify=$(realpath "$1")
+source=$(realpath "$(dirname "$0")/../..")
 PATH=$PATH:/usr/sbin
 [ "$(id -u)" -eq 0 ] || skip "not root"
 for program in munged slurmctld slurmd sbatch; do
@@ -125,3 +127,22 @@ read -r _ shards _ merge < <("$jobs/submit.sh")
 wait_for_job "$merge"
 cmp "$jobs/answer.json" "$folder/single.json" || fail "the answer differs from that of a single run"
 echo "the answer of 4 shards, one cancelled and one requeued, is that of a single run"
+
+whole_campaign() {
+  local name=$1
+  shift
+  jobs=$folder/jobs-$name
+  "$verify" "$@" --format json --output "$folder/single.json"
+  [ -s "$folder/single.json" ] || fail "the single run of $name has no answer"
+  rm -rf "$folder/certificates"
+  "$verify" campaign --slurm "$jobs" --shards 4 -- "$@" > /dev/null || fail "campaign --slurm -- $name"
+  read -r _ _ _ merge < <("$jobs/submit.sh")
+  wait_for_job "$merge"
+  cmp "$jobs/answer.json" "$folder/single.json" || fail "the answer of $name differs from that of a single run"
+  echo "$name: the answer of 4 shards is that of a single run"
+}
+
+whole_campaign synth synth --hierarchy 2,2,2 --hierarchy 2,4 --axes 4,2 --reduce 0 --size 3 --certify "$folder/certificates"
+"$(dirname "$verify")/p2-check" "$folder"/certificates/* > "$folder/check.log" || fail "p2-check"
+whole_campaign cost cost --system "$source/examples/systems/a100-2nodes.json" --system "$source/examples/systems/v100-4nodes.json" \
+  --axes data=8,shard=4 --reduce data --size 3

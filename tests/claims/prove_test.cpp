@@ -73,35 +73,62 @@ TEST_CASE("a counterexample is a program file that check accepts") {
 }
 
 TEST_CASE("prove --certify writes certificates that p2-check accepts, and claims no more") {
+  for (const std::string engine : {"explicit", "cnf"}) {
+    const TemporaryFile place("", ".certificates");
+    std::filesystem::remove(place.path());
+    const Ran ran = run({"prove", "lemma-b7", "lemma-b3", "lemma-b1-witness", "lemma-b6",
+                         "lemma-b8-witness", "--max-devices", "8", "--size", "4", "--format",
+                         "json", "--certify", place.path(), "--engine", engine});
+    CHECK(ran.exit == 1);
+    const nlohmann::json answer = nlohmann::json::parse(ran.out);
+    const std::string sizes = engine == "cnf" ? "" : "-all-sizes";
+    // Of lemma B.1's witness the smallest counterexample over one axis is an instruction that ends
+    // short of the goal: no certificate.
+    std::size_t certified = 0;
+    for (const nlohmann::json& result : answer.at("results")) {
+      const bool has = !result.at("certificate").is_null();
+      const std::string evidence = result.at("evidence");
+      CHECK((evidence == "solver-only") == !has);
+      if (!has) continue;
+      const bool refuted = result.at("verdict") == "refuted";
+      if (result.at("claim") == "lemma-b3") {
+        CHECK(evidence == (refuted ? "program-valid" : "unmixed"));
+      }
+      if (result.at("claim") == "lemma-b7") {
+        CHECK(evidence == (refuted ? "not-expressible" : "expressible" + sizes));
+      }
+      if (result.at("claim") == "lemma-b6" || result.at("claim") == "lemma-b8-witness") {
+        CHECK(evidence == (refuted ? "program-valid" : "unused" + sizes));
+      }
+      const auto verdict = check_folder(result.at("certificate").get<std::string>());
+      CHECK(verdict.verdict == kernel::Verdict::Accepted);
+      ++certified;
+    }
+    CHECK(certified > 60);
+    std::filesystem::remove_all(place.path());
+  }
+}
+
+TEST_CASE("what holds in printed is certified by clauses, what holds in published for all sizes") {
   const TemporaryFile place("", ".certificates");
   std::filesystem::remove(place.path());
-  const Ran ran =
-      run({"prove", "lemma-b7", "lemma-b3", "lemma-b1-witness", "lemma-b6", "lemma-b8-witness",
-           "--max-devices", "8", "--size", "4", "--format", "json", "--certify", place.path()});
-  CHECK(ran.exit == 1);
+  const Ran ran = run({"prove", "expressiveness", "lemma-b5", "--dialect", "both", "--max-devices",
+                       "4", "--size", "2", "--format", "json", "--certify", place.path()});
+  std::map<std::string, std::size_t> kinds;
+  std::size_t empty = 0;
   const nlohmann::json answer = nlohmann::json::parse(ran.out);
-  // Of lemma B.1's witness the smallest counterexample over one axis is an instruction that ends
-  // short of the goal: no certificate.
-  std::size_t certified = 0;
   for (const nlohmann::json& result : answer.at("results")) {
-    const bool has = !result.at("certificate").is_null();
+    if (result.at("verdict") != "holds") continue;
     const std::string evidence = result.at("evidence");
-    CHECK((evidence == "solver-only") == !has);
-    if (!has) continue;
-    if (result.at("claim") == "lemma-b3") {
-      CHECK(evidence == (result.at("verdict") == "refuted" ? "program-valid" : "unmixed"));
-    }
-    if (result.at("claim") == "lemma-b7") {
-      CHECK(evidence == (result.at("verdict") == "refuted" ? "not-expressible" : "expressible"));
-    }
-    if (result.at("claim") == "lemma-b6" || result.at("claim") == "lemma-b8-witness") {
-      CHECK(evidence == (result.at("verdict") == "refuted" ? "program-valid" : "unused"));
-    }
-    const auto verdict = check_folder(result.at("certificate").get<std::string>());
-    CHECK(verdict.verdict == kernel::Verdict::Accepted);
-    ++certified;
+    CHECK(evidence.ends_with("-all-sizes") == (result.at("dialect") == "published"));
+    if (result.at("empty_question").get<bool>()) ++empty;
+    ++kinds[evidence];
   }
-  CHECK(certified > 60);
+  for (const char* kind : {"expressible", "unused", "expressible-all-sizes", "unused-all-sizes"}) {
+    CHECK(kinds[kind] > 0);
+  }
+  CHECK(empty > 0);
+  CHECK(empty < kinds["expressible"] + kinds["expressible-all-sizes"]);
   std::filesystem::remove_all(place.path());
 }
 
@@ -166,8 +193,7 @@ TEST_CASE("what is said of costs has certificates, of any length, on up to six d
     const auto results = nlohmann::json::parse(run(words).out);
     for (const auto& result : results["results"]) {
       CHECK(result["evidence"] == "cheapest");
-      const std::string reason =
-          check_folder(result["certificate"].get<std::string>()).reason;
+      const std::string reason = check_folder(result["certificate"].get<std::string>()).reason;
       said.push_back(reason.substr(0, reason.find(" of ")));
       CHECK(reason.find(", dialect ") != std::string::npos);
     }

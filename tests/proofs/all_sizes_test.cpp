@@ -1,5 +1,6 @@
 // The certificates about all sizes beside the explicit ones, which know the devices.
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
 
@@ -100,6 +101,139 @@ TEST_CASE("certificates about all sizes say what the explicit ones say: systems 
   }
   CHECK(valid > 100);
   CHECK(invalid > 100);
+}
+
+namespace {
+
+/// Collective and sorted groups: what a step is, whatever its hierarchy.
+using Groups = std::pair<Collective, std::vector<Group>>;
+
+Groups groups_of(const Instance& instance, const Step& step) {
+  std::vector<Group> groups = lower(instance.grid, *step.shape, step.collective).groups;
+  std::ranges::sort(groups);
+  return {step.collective, std::move(groups)};
+}
+
+std::set<Groups> instructions_of(const Instance& instance) {
+  std::set<Groups> all;
+  const NamedProblem named = make_problem(instance, Dialect::Published);
+  for (std::size_t move = 0; move < named.problem.moves.size(); ++move) {
+    const Step step{named.problem.moves[move].collective, {}, named.shapes[named.shape_of[move]]};
+    all.insert(groups_of(instance, step));
+  }
+  return all;
+}
+
+/// Whether one of the programs, of at most `size` steps, makes a choice that is marked.
+bool some_program_uses(const Programs& programs, std::uint32_t size,
+                       const std::vector<bool>& marked) {
+  const auto uses = [&](const std::vector<std::uint32_t>& program) {
+    return program.size() <= size &&
+           std::ranges::any_of(program, [&](std::uint32_t move) { return marked[move]; });
+  };
+  return std::ranges::any_of(programs, uses);
+}
+
+}  // namespace
+
+TEST_CASE("what no valid program uses is certified, and nothing else: systems to 16 devices") {
+  std::mt19937 random(5);
+  std::set<Problem> known;
+  std::map<kernel::Verdict, std::size_t> expressible;
+  std::map<kernel::Verdict, std::size_t> unused;
+  for (const std::uint32_t devices : {2U, 3U, 4U, 6U, 8U, 12U, 16U}) {
+    for_each_question(devices, [&](const Instance& instance, Dialect dialect) {
+      if (dialect != Dialect::Published || (devices > 8 && random() % 4 != 0)) return;
+      if (!known.insert(make_problem(instance, dialect).problem).second) return;
+      const bool many = instance.hierarchy.is_lattice() && instance.grid.factors().size() > 2;
+      const Synthesised found(instance, many ? 2 : 3);
+      const auto size = static_cast<std::uint32_t>(1 + random() % found.size);
+      const auto judge = [&](const CertificateFiles& files, bool used,
+                             std::map<kernel::Verdict, std::size_t>& count) {
+        const kernel::Result result = check_certificate(files);
+        const bool accepted = result.verdict == kernel::Verdict::Accepted;
+        CHECK_MESSAGE(accepted == !used, files.at("problem.json"), result.reason);
+        CHECK((accepted || result.verdict == kernel::Verdict::Rejected));
+        ++count[result.verdict];
+      };
+      for (const HierarchyKind to : kHierarchyKinds) {
+        const Instance other(instance.grid, instance.reduction, to);
+        const std::set<Groups> theirs = instructions_of(other);
+        std::vector<bool> lacking;
+        for (const Step& choice : found.choices) {
+          lacking.push_back(!theirs.contains(groups_of(instance, choice)));
+        }
+        const bool used = some_program_uses(found.programs, size, lacking);
+        judge(all_sizes_certificate(instance, to, size, {}), used, expressible);
+      }
+      for (int tries = 0; tries < 5; ++tries) {
+        std::vector<bool> marked(found.choices.size());
+        std::vector<Step> uses;
+        for (std::size_t move = 0; move < marked.size(); ++move) {
+          marked[move] = random() % marked.size() < 2;
+          if (marked[move]) uses.push_back(found.choices[move]);
+        }
+        const bool used = some_program_uses(found.programs, size, marked);
+        judge(all_sizes_certificate(instance, uses, size, {}), used, unused);
+      }
+    });
+  }
+  for (const auto* count : {&expressible, &unused}) {
+    CHECK(count->at(kernel::Verdict::Accepted) > 500);
+    CHECK(count->at(kernel::Verdict::Rejected) > 500);
+  }
+}
+
+TEST_CASE("an altered certificate that hierarchies express each other is judged anew") {
+  // (d) has the rows in axis order, the digits of (b) stand level by level.
+  const Instance instance =
+      instance_of("2,4", "2,4", "0,1", "[[1 2] [2 2]]", HierarchyKind::Columns);
+  const CertificateFiles files = all_sizes_certificate(instance, HierarchyKind::Lattice, 5, {});
+  const auto verdict = [&](const CertificateFiles& of, const char* key, const json& value) {
+    return word(check_changed(of, key, value).verdict);
+  };
+  CHECK(verdict(files, "size", 5) == "accepted");
+  CHECK(verdict(files, "size", 64) == "accepted");
+  CHECK(verdict(files, "size", 0) == "accepted");
+  CHECK(verdict(files, "size", 65) == "not-a-certificate");
+  CHECK(verdict(files, "size", -1) == "not-a-certificate");
+  CHECK(verdict(files, "to", "b") == "accepted");
+  for (const char* to : {"a", "c", "d", "collapsed"}) CHECK(verdict(files, "to", to) == "rejected");
+  for (const json& to : {json("e"), json(""), json(3), json::array({"b"})}) {
+    CHECK(verdict(files, "to", to) == "not-a-certificate");
+  }
+  CHECK(verdict(files, "reduce", json::array({0})) == "accepted");
+  CHECK(verdict(files, "reduce", json::array()) == "not-a-certificate");
+  CHECK(verdict(files, "placement", json::parse("[[2,1],[1,4]]")) == "accepted");
+  CHECK(verdict(files, "placement", json::parse("[[2,2],[1,2]]")) == "rejected");
+  CHECK(verdict(files, "dialect", "printed") == "not-a-certificate");
+  CHECK(verdict(files, "devices", 8) == "not-a-certificate");
+  CertificateFiles other = files;
+  for (const char* claim : {"unused-all-sizes", "synthesis-complete-all-sizes", "expressible"}) {
+    reseal(claim, other = files);
+    CHECK(check_certificate(other).verdict == kernel::Verdict::NotACertificate);
+  }
+
+  const Synthesised found(instance, 2);
+  const auto broadcast = [](const Step& step) { return step.collective == Collective::Broadcast; };
+  const std::vector<Step> uses = {*std::ranges::find_if(found.choices, broadcast)};
+  const CertificateFiles one = all_sizes_certificate(instance, uses, 1, {});
+  CHECK(verdict(one, "size", 1) == "accepted");
+  CHECK(verdict(one, "size", 2) == "rejected");
+  CHECK(verdict(one, "uses", json::array()) == "accepted");
+  json choice = json::parse(one.at("problem.json"))["uses"][0];
+  CHECK(verdict(one, "uses", json::array({choice, choice})) == "rejected");
+  choice["collective"] = "AllGather";
+  CHECK(verdict(one, "uses", json::array({choice})) == "accepted");
+  choice["collective"] = "AllReduce";
+  CHECK(verdict(one, "uses", json::array({choice})) == "rejected");
+  choice["form"] = "Master(root)";
+  choice["collective"] = "Broadcast";
+  CHECK(verdict(one, "uses", json::array({choice})) == "rejected");
+  choice["collective"] = "Gather";
+  CHECK(verdict(one, "uses", json::array({choice})) == "not-a-certificate");
+  choice["groups"] = json::array({{0, 1}});
+  CHECK(verdict(one, "uses", json::array({choice})) == "not-a-certificate");
 }
 
 TEST_CASE("the certificate of 65536 devices has a few kB, that of a list 200 bytes a program") {

@@ -166,6 +166,12 @@ TEST_CASE("a sentence names the system, what is compared and what is measured") 
   says("synthesis-complete",
        "there is 1 valid program of at most 1 step over collapsed (2 devices, "
        "hierarchy l0=2, axes a0=2, reduction over a0, placement [[2]], ");
+  says("expressible-all-sizes",
+       "instructions over d express all valid programs of at most 5 steps over b for every size "
+       "from 2 on of 2 factors greater than 1, by theorem T7 (hierarchy node=4, axes ");
+  says("unused-all-sizes",
+       "none of 1 choice is in valid programs of at most 1 step over b for every size from 2 on ");
+  says("unused-all-sizes", "dialect published: Broadcast(node.data, Parallel(root))), claim ");
   says("cheapest",
        "no program over any disjoint groups costs less than the listed ones, all, of 2 "
        "rounds and 1 buffers (2 devices, reduction classes {0,1}, dialect published, "

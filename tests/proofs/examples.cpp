@@ -27,6 +27,12 @@ constexpr const char* kColumnStates =
     R"({"symmetry":"classes","sets":[[0,4],[0,1],[1,2],[0,2]],"states":[[0,1],[0,2],[0,3]],
         "systems":[[0,1,1,1],[2,2]]})";
 
+/// The same system for all sizes: what (b) says of it.
+constexpr const char* kColumnsOfAllSizes =
+    R"J({"hierarchy":[{"name":"node","size":4}],
+        "axes":[{"name":"data","size":2},{"name":"shard","size":2}],"reduce":[0],
+        "placement":[[2],[2]],"synthesis_hierarchy":"b")J";
+
 /// The system of the synthesis example, and its five choices.
 constexpr const char* kTwoDevices =
     R"({"devices":2,"classes":[[0,1]],"dialect":"published",
@@ -82,6 +88,13 @@ const std::vector<Example>& examples() {
               {"derivation.json", kPairStates},
               {"refutation.json", R"({"step":2,"rule":"disjoint","group":[0,1]})"}}),
       sealed("not-expressible", {{"problem.json", kColumns}, {"derivation.json", kColumnStates}}),
+      sealed("expressible-all-sizes",
+             {{"problem.json", std::string(kColumnsOfAllSizes) + R"(,"to":"d","size":5})"}}),
+      sealed(
+          "unused-all-sizes",
+          {{"problem.json",
+            std::string(kColumnsOfAllSizes) +
+                R"J(,"uses":[{"collective":"Broadcast","slice":"node.data","form":"Parallel(root)"}],"size":1})J"}}),
       sealed("synthesis-complete",
              {{"problem.json", std::string(kTwoDevices) + R"(,"programs":[[0]]})"},
               {"problem.cnf", lines(kTwoDevicesCnf)},

@@ -117,7 +117,8 @@ EVIDENCE = {"program-valid": ["derivation.json"], "not-expressible": ["derivatio
             "reshard-schedule": ["bound.json"], "reshard-schedule-gap": [],
             "reshard-schedule-clauses": ["problem.cnf", "proof.lrat"], "pipeline-memory": ["cases.json"],
             "reshard-plan": [], "reshard-plan-wrong": [], "program-valid-all-sizes": [],
-            "synthesis-complete-all-sizes": [], "program-valid-large-sizes": []}
+            "synthesis-complete-all-sizes": [], "program-valid-large-sizes": [],
+            "expressible-all-sizes": [], "unused-all-sizes": []}
 
 
 def check_manifest(files):
@@ -1340,6 +1341,10 @@ class Sizes:
                 "no group of two devices, or Master")
         return collective, varied, pinned
 
+    def choices(self):
+        return {(collective, varied, pinned) for varied, pinned in self.forms.values() if varied
+                for collective in (["AllReduce"] if pinned else COLLECTIVES)}
+
 
 def machine_step(state, choice):
     """None if it is refused."""
@@ -1365,6 +1370,37 @@ def machine_step(state, choice):
     return scattered, varied if collective == "Reduce" else reduced, summed, pending
 
 
+def check_unused(claim, root, system):
+    """No path of at most `size` steps to the goal has a forbidden choice: by the states from which the goal is so many
+    steps away, from the last step to the first."""
+    key = "to" if claim == "expressible-all-sizes" else "uses"
+    sizes = Sizes(keys(root, [*system, "size", key]))
+    size = number(root["size"], 65)
+    if key == "to":
+        uses = sizes.choices() - Sizes({**root, "synthesis_hierarchy": text_of(root["to"])}).choices()
+    else:
+        listed = [sizes.choice(value) for value in as_list(root["uses"])]
+        uses = set(listed)
+        require(len(uses) == len(listed), "uses has one twice")
+    nothing = frozenset()
+    layers, edges = [{(nothing,) * 4}], []
+    while uses and len(edges) < size and layers[-1]:
+        edges.append([])
+        for state in layers[-1]:
+            Work.spend(len(sizes.forms))
+            for choice in sizes.choices():
+                after = machine_step(state, choice)
+                if after is not None and after[2].union(*(w for w, _ in after[3])) <= sizes.goal:
+                    edges[-1].append((state, choice, after))
+        layers.append({after for _, _, after in edges[-1]})
+    live = set()
+    for before in reversed(edges):
+        live.add((nothing, nothing, sizes.goal, nothing))
+        into = [(state, choice) for state, choice, after in before if after in live]
+        require(not any(choice in uses for _, choice in into), "a valid program makes a choice")
+        live = {state for state, _ in into}
+
+
 def check_all_sizes(claim, files):
     root = parse(files["problem.json"], "problem.json")
     system = ["hierarchy", "axes", "reduce", "placement", "synthesis_hierarchy"]
@@ -1378,11 +1414,13 @@ def check_all_sizes(claim, files):
             require(state is not None, "a step is refused")
         require(state == (nothing, nothing, sizes.goal, nothing), "the goal is not reached")
         return
+    if claim in ("expressible-all-sizes", "unused-all-sizes"):
+        check_unused(claim, root, system)
+        return
     sizes = Sizes(keys(root, [*system, "size", "choices", "programs"]))
     size = number(root["size"], 65)
     choices = [sizes.choice(value) for value in as_list(root["choices"])]
-    every = {(collective, varied, pinned) for varied, pinned in sizes.forms.values() if varied
-             for collective in (["AllReduce"] if pinned else COLLECTIVES)}
+    every = sizes.choices()
     require(set(choices) == every and len(choices) == len(every), "choices")
     programs = [tuple(numbers(program, len(choices))) for program in as_list(root["programs"])]
     found = []
@@ -1538,7 +1576,8 @@ CHECKS = {"program-valid": check_program, "program-invalid": check_program, "not
           "reshard-schedule-gap": check_schedule, "reshard-schedule-clauses": check_schedule,
           "pipeline-memory": check_pipeline, "reshard-plan": check_plan, "reshard-plan-wrong": check_plan,
           "program-valid-all-sizes": check_all_sizes, "synthesis-complete-all-sizes": check_all_sizes,
-          "program-valid-large-sizes": check_large_sizes}
+          "program-valid-large-sizes": check_large_sizes, "expressible-all-sizes": check_all_sizes,
+          "unused-all-sizes": check_all_sizes}
 
 
 def check(files):
