@@ -268,6 +268,14 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
         "  ROOT y = f32[2,8] scatter(x, i, u)" +
             scatter,
         ".. .. a. -> a."}},
+      {"another row of zeros to which rows are added",
+       {"  i = s32[3,1] parameter(0)\n  u = f32[3,8] parameter(1)\n  z = f32[] constant(0)\n"
+        "  x = f32[4,8] broadcast(z), dimensions={}\n  s = f32[4,8] scatter(x, i, u)" +
+            scatter + "  ROOT y = f32[1,8] slice(s), slice={[2:3], [0:8]}\n",
+        "  i = s32[3,1] parameter(0)\n  u = f32[3,8] parameter(1)\n  z = f32[] constant(0)\n"
+        "  x = f32[4,8] broadcast(z), dimensions={}\n  s = f32[4,8] scatter(x, i, u)" +
+            scatter + "  ROOT y = f32[1,8] slice(s), slice={[0:1], [0:8]}\n",
+        ".. .. -> .."}},
       {"one copy has what is added to, the other has not",
        {whole_scatter,
         "  i = s32[2,1] parameter(0)\n  u = f32[2,8] parameter(1)\n  x = f32[4,8] parameter(2)\n" +
@@ -393,6 +401,31 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
        {x + zero + "  ROOT y = f32[4,4] divide(d, u)\n",
         part + zero + "  e = f32[4,4] divide(d, u)\n  ROOT y = f32[4,4] all-reduce(e), " + sum_b,
         ".b b. -> .."}},
+      {"parts over minus zero",
+       {x + zero + "  v = f32[4,4] negate(u)\n  ROOT y = f32[4,4] divide(d, v)\n",
+        part + zero +
+            "  v = f32[4,4] negate(u)\n  e = f32[4,4] divide(d, v)\n"
+            "  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. -> .."}},
+      {"parts over a difference of equal numbers",
+       {x + "  k = f32[4,4] parameter(2)\n  v = f32[4,4] subtract(k, k)\n"
+            "  ROOT y = f32[4,4] divide(d, v)\n",
+        part +
+            "  k = f32[4,4] parameter(2)\n  v = f32[4,4] subtract(k, k)\n"
+            "  e = f32[4,4] divide(d, v)\n  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. .. -> .."}},
+      {"parts times the logarithm of a product with zero",
+       {x + zero +
+            "  k = f32[4,4] parameter(2)\n  p = f32[4,4] multiply(k, u)\n"
+            "  v = f32[4,4] log(p)\n  ROOT y = f32[4,4] multiply(d, v)\n",
+        part + zero +
+            "  k = f32[4,4] parameter(2)\n  p = f32[4,4] multiply(k, u)\n"
+            "  v = f32[4,4] log(p)\n  e = f32[4,4] multiply(d, v)\n"
+            "  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. .. -> .."}},
       {"parts times one over zero",
        {x + zero + "  v = f32[4,4] rsqrt(u)\n  ROOT y = f32[4,4] multiply(d, v)\n",
         part + zero +
@@ -419,6 +452,26 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
         "  ROOT y = f32[3] all-reduce(e), " +
             std::string(kAlongB) + ", to_apply=maximum\n",
         ".b .. -> ."}},
+      {"rows at numbers of which one bit is left",
+       {"  x = f32[4,8] parameter(0)\n  i = s32[3] parameter(1)\n"
+        "  ROOT y = f32[3,8] gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, "
+        "start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n",
+        "  x = f32[2,8] parameter(0)\n  i = s32[3] parameter(1)\n" + number +
+            "  zs = s32[3] broadcast(z), dimensions={}\n  h = s32[] constant(3)\n"
+            "  hs = s32[3] broadcast(h), dimensions={}\n  c = s32[3] clamp(zs, i, hs)\n"
+            "  o = s32[3] broadcast(r), dimensions={}\n  one = s32[] constant(1)\n"
+            "  re = s32[] add(r, one)\n  q = s32[3] broadcast(re), dimensions={}\n"
+            "  lt = pred[3] compare(c, o), direction=LT\n"
+            "  gt = pred[3] compare(c, q), direction=GT\n  or = pred[3] or(lt, gt)\n"
+            "  m = pred[3,8] broadcast(or), dimensions={0}\n"
+            "  s = s32[3] subtract(c, o)\n  sr = s32[3,1] reshape(s)\n"
+            "  b = s32[3] reduce(sr, one), dimensions={1}, to_apply=both\n"
+            "  g = f32[3,8] gather(x, b), offset_dims={1}, collapsed_slice_dims={0}, "
+            "start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n"
+            "  fz = f32[] constant(0)\n  zb = f32[3,8] broadcast(fz), dimensions={}\n"
+            "  k = f32[3,8] select(m, zb, g)\n  ROOT y = f32[3,8] all-reduce(k), " +
+            sum_b,
+        "b. . -> .."}},
       {"a sum of largest parts",
        {"  x = f32[4,8] parameter(0)\n  z = f32[] constant(-9)\n  o = f32[] constant(0)\n"
         "  m = f32[4] reduce(x, z), dimensions={1}, to_apply=maximum\n"
@@ -434,6 +487,7 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
 
 TEST_CASE("what looks alike and is not equal has no certificate") {
   const std::string plus =
+      "both {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT c = s32[] and(a, b)\n}\n"
       "plus {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT c = s32[] add(a, b)\n}\n"
       "left_out {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
       "  d = f32[] constant({...})\n  ROOT c = f32[] add(a, d)\n}\n"

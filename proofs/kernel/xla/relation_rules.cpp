@@ -195,7 +195,7 @@ std::optional<Fact> RelatedModules::elementwise(const Node& node, const Form& fo
     };
     if (opcode == "multiply") applies = is_number && (is_factor(0) || is_factor(1));
     if (opcode == "divide")
-      applies = is_float && is_factor(1) && !tensors_.is_zero(facts[1]->tensor);
+      applies = is_float && is_factor(1) && !tensors_.may_be_zero(facts[1]->tensor);
     if (opcode == "select") applies = !has_parts(0) && is_summand(1) && is_summand(2);
   }
   return applies ? made(node, form, facts, std::move(places), partial) : std::nullopt;
