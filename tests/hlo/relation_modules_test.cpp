@@ -20,7 +20,11 @@ using kernel::xla::RelatedModules;
 using kernel::xla::Relation;
 
 const std::string kAdd =
-    "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n\n";
+    "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n\n"
+    "larger {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+    "  ROOT c = f32[] maximum(a, b)\n}\n\n"
+    "wide {\n  a = f32[4] parameter(0)\n  b = f32[4] parameter(1)\n"
+    "  ROOT c = f32[4] maximum(a, b)\n}\n\n";
 
 kernel::xla::Module module_of_lines(const std::string& lines, const std::string& others = "") {
   return kernel::xla::read_module(
@@ -73,6 +77,9 @@ TEST_CASE("calls, tuples and copies are taken apart") {
   CHECK(nodes_of(x + "  ROOT y = f32[4] custom-call(x)\n") == "parameter custom-call[0] -> 1");
   CHECK(nodes_of(x + "  ROOT y = f32[4] custom-call(x), custom_call_target=\"Sharding\", "
                      "custom_call_has_side_effect=true\n") == "parameter -> 0");
+  CHECK(nodes_of(x + "  t = (f32[4]) tuple(x)\n"
+                     "  ROOT y = f32[4] custom-call(t), custom_call_target=\"AwsNeuronSilu\"\n") ==
+        "parameter custom-call -> 1");
   // A bitcast is a reshape where the last dimension is first in memory.
   const std::string matrix = "  x = f32[2,3]{1,0} parameter(0)\n";
   CHECK(nodes_of(matrix + "  ROOT y = f32[6]{0} bitcast(x)\n") == "parameter bitcast(0) -> 1");
@@ -115,6 +122,9 @@ TEST_CASE("collectives of several operands, and those that start and end") {
   CHECK(nodes_of(x + "  r = (f32[8]) all-gather-start(x), dimensions={0}\n"
                      "  ROOT y = f32[8] all-gather-done(r)\n") ==
         "parameter parameter all-gather-start -> 2");
+  CHECK(nodes_of(x + "  r = (f32[4], f32[8]) all-gather-start(x, k), dimensions={0}\n"
+                     "  ROOT y = f32[8] all-gather-done(r)\n")
+            .find('[') == std::string::npos);
   CHECK(nodes_of(x + "  r = f32[8] all-gather-start(x), dimensions={0}\n"
                      "  ROOT y = f32[8] all-gather-done(r)\n") ==
         "parameter parameter all-gather-start -> 2");
@@ -128,6 +138,15 @@ TEST_CASE("collectives of several operands, and those that start and end") {
 
 TEST_CASE("modules that are not understood are refused") {
   const std::string x = "  x = f32[4] parameter(0)\n";
+  std::string calls = "c0 {\n  a = f32[4] parameter(0)\n  ROOT b = f32[4] negate(a)\n}\n\n";
+  for (int k = 1; k < 100; ++k)
+    calls += fmt::format(
+        "c{} {{\n  a = f32[4] parameter(0)\n  ROOT b = f32[4] call(a), to_apply=c{}\n}}\n\n", k,
+        k - 1);
+  CHECK(nodes_of(x + "  ROOT y = f32[4] call(x), to_apply=c60\n", calls) ==
+        "parameter negate(0) -> 1");
+  CHECK_THROWS_AS(nodes_of(x + "  ROOT y = f32[4] call(x), to_apply=c99\n", calls),
+                  kernel::CheckFailure);
   for (const char* line :
        {"  ROOT y = f32[4] rng(x, x), distribution=rng_uniform\n",
         "  ROOT y = f32[4] custom-call(x), custom_call_target=\"F\", "
@@ -252,6 +271,7 @@ TEST_CASE("hints of other forms, and modules whose shapes are wrong") {
     CHECK(!follows("  ROOT y = f32[3,4] broadcast(x), dimensions={1}\n", hint));
   CHECK(!follows("  ROOT y = f32[3,5] broadcast(x), dimensions={1}\n", {5, 8}));
   CHECK(!follows("  ROOT y = f32[3] negate(x)\n", {}));
+  CHECK(!follows("  ROOT y = f32[3] slice(x), slice={[0:2]}\n", {}));
   CHECK(!follows("  ROOT y = s32[4] negate(x)\n", {}));
   CHECK(!follows("  ROOT y = f32[4] compare(x, x), direction=LT\n", {}, "f32[4]", {0, 0}));
   CHECK(follows("  ROOT y = pred[4] compare(x, x), direction=LT\n", {}, "f32[4]", {0, 0}));
@@ -265,6 +285,37 @@ TEST_CASE("hints of other forms, and modules whose shapes are wrong") {
                {}));
   CHECK(!follows("  ROOT y = f32[4] all-to-all(x), dimensions={0}" + groups + "\n", {}));
   CHECK(!follows("  ROOT y = f32[4] custom-call(x), custom_call_target=\"F\"\n", {}));
+  // Reducers of whole arrays, and products of which not all is understood.
+  CHECK(
+      !follows("  ROOT y = f32[] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}, "
+               "sparsity=L.0@2:4\n",
+               {}, "f32[4]", {0, 0}));
+  CHECK(follows("  ROOT y = f32[] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n",
+                {}, "f32[4]", {0, 0}));
+  CHECK(follows("  ROOT y = f32[2,2]{1,0} bitcast(x)\n", {4, 2}, "f32[4]{0}"));
+  for (const char* reducer : {"wide", "larger"})
+    CHECK(follows(fmt::format("  ROOT y = f32[4] all-reduce(x), to_apply={}, channel_id=1, "
+                              "use_global_device_ids=true, replica_groups={{{{0}},{{1}}}}\n",
+                              reducer),
+                  {}) == (std::string(reducer) == "larger"));
+  // Groups that do not have all devices, or different numbers of them.
+  const auto sum_over = [](const char* ids) {
+    return std::string(
+               "  ROOT y = f32[4] all-reduce(x), to_apply=larger, channel_id=1, "
+               "use_global_device_ids=true, replica_groups=") +
+           ids + "\n";
+  };
+  CHECK(follows(sum_over("{{0},{1}}"), {}));
+  CHECK(!follows(sum_over("{{0}}"), {}));
+  CHECK(!follows(sum_over("{{0,1}}"), {}));
+  CHECK(
+      !follows("  ROOT y = f32[3] reduce-scatter(x), dimensions={0}, to_apply=larger, "
+               "channel_id=1, use_global_device_ids=true, replica_groups={{0},{1}}\n",
+               {}));
+  CHECK(
+      follows("  ROOT y = f32[4] reduce-scatter(x), dimensions={0}, to_apply=larger, "
+              "channel_id=1, use_global_device_ids=true, replica_groups={{0},{1}}\n",
+              {}));
   // Numbers that devices know, as numbers and as an iota.
   const std::string id = "  i = u32[] partition-id()\n";
   CHECK(!follows(id + "  ROOT y = u32[] add(i, i)\n", {0}, "f32[4]", {}));
@@ -329,6 +380,11 @@ TEST_CASE(
   CHECK(facts({0, Op::Add, 2, {all, piece(1, 1, {0, 0}, {0, 0}, {4, 4})}}) == 1);
   CHECK(facts({0, Op::Add, 2, {all, piece(1, 0, {0, 0}, {0, 0}, {4, 4})}}) == 0);
   CHECK(facts({0, Op::Add, 2, {all}}) == 0);
+  CHECK(facts({0,
+               Op::Add,
+               2,
+               {all, piece(0, 1, {0, 0}, {0, 0}, {4, 4}), piece(1, 0, {0, 0}, {0, 0}, {4, 4})}}) ==
+        0);
   CHECK(facts({0,
                Op::Add,
                2,

@@ -162,6 +162,7 @@ TEST_CASE("tensors are made of operands of their kind, and equal ones have one n
   CHECK(made("add", {x, y}, "float") == made("add", {y, x}, "float"));
   CHECK(made("subtract", {x, y}, "float") != made("subtract", {y, x}, "float"));
   CHECK(!made("add", {x, k}, "float"));
+  CHECK(!made("add", {k, x}, "float"));
   CHECK(!made("add", {x, y}, "s32"));
   CHECK(!made("select", {x, x, y}, "float"));
   CHECK(!made("select", {p, x, k}, "float"));
@@ -224,7 +225,7 @@ TEST_CASE("tensors are made of operands of their kind, and equal ones have one n
 }
 
 TEST_CASE("what is known of constants") {
-  Tensors tensors({"same"});
+  Tensors tensors({"same", "c7"});
   const auto constant = [&](const char* type, const Index& sizes, const char* text,
                             const char* name = "c") {
     kernel::xla::Instruction instruction;
@@ -236,6 +237,7 @@ TEST_CASE("what is known of constants") {
   };
   CHECK(!constant("f32", {2}, "{1, 2, 3}"));
   CHECK(!constant("f32", {2}, "{...}"));
+  CHECK(!constant("f32", {0}, "{}"));
   CHECK(constant("f32", {2}, "{...}", "same") == constant("f32", {2}, "{...}", "same"));
   CHECK(constant("f32", {2}, "{1, 2}") != constant("f32", {2}, "{1, 3}"));
   CHECK(constant("f32", {2}, "{1, 1}") != constant("f32", {2}, "{1, 2}"));
@@ -247,6 +249,7 @@ TEST_CASE("what is known of constants") {
   CHECK(!tensors.integer(*constant("s32", {2}, "{7, 8}")));
   CHECK(!tensors.integer(*constant("f32", {}, "7")));
   CHECK(!tensors.integer(*constant("s32", {2}, "{...}", "same")));
+  CHECK(!tensors.integer(*constant("s32", {}, "{...}", "c7")));
   CHECK(!tensors.integer(tensors.input(0, shape("s32", {}))));
 
   CHECK(tensors.may_be_infinite(*constant("f32", {}, "inf")));

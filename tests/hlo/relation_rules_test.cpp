@@ -229,6 +229,18 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
         "  x = f32[2,8] parameter(0)\n  i = s32[] parameter(1)\n  z = s32[] constant(0)\n"
         "  ROOT y = f32[1,8] dynamic-slice(x, i, z), dynamic_slice_sizes={1,8}\n",
         "a. _ -> .."}},
+      {"the bits of numbers of another type",
+       {"  x = f32[4,8] parameter(0)\n  h = bf16[4,8] convert(x)\n"
+        "  b = s16[4,8] bitcast-convert(h)\n  ROOT y = f32[4,8] convert(b)\n",
+        "  x = f32[2,8] parameter(0)\n  h = f16[2,8] convert(x)\n"
+        "  b = s16[2,8] bitcast-convert(h)\n  ROOT y = f32[2,8] convert(b)\n",
+        "a. -> a."}},
+      {"numbers of another precision",
+       {"  x = f32[4,8] parameter(0)\n"
+        "  ROOT y = f32[4,8] reduce-precision(x), exponent_bits=8, mantissa_bits=7\n",
+        "  x = f32[2,8] parameter(0)\n"
+        "  ROOT y = f32[2,8] reduce-precision(x), exponent_bits=2, mantissa_bits=1\n",
+        "a. -> a."}},
       {"an update that is added once by every part",
        {x + "  u = f32[4,2] parameter(2)\n  i = s32[] parameter(3)\n  z = s32[] constant(0)\n"
             "  ROOT y = f32[4,4] dynamic-update-slice(d, u, z, i)\n",

@@ -34,6 +34,7 @@ SmallProgram::SmallProgram(std::uint32_t seed, std::size_t devices)
                                                 : kind == 1 ? device % 2
                                                 : kind == 2 ? device / 2
                                                             : below(2)));
+  is_of_parts_ = once_in(2);
   reducer_ = once_in(2) ? "add" : one_of<std::string>({"maximum", "multiply", "minimum", "add"});
 }
 
@@ -50,7 +51,8 @@ Axis SmallProgram::axis(std::int64_t size) {
   }
   if (!known.empty() && !once_in(3)) return one_of(known);
   Axis axis{size, size, {}};
-  const std::size_t kind = below(10);
+  // With what is not cut, all devices are one group for sums.
+  const std::size_t kind = is_of_parts_ && !once_in(4) ? below(4) : below(10);
   if (kind < 2) {
     axis.whole = from_to(1, 4);
   } else if (kind < 4) {
@@ -90,7 +92,7 @@ Axis SmallProgram::uncut(std::int64_t size) const {
 }
 
 Axis SmallProgram::tied(const Axis& other) {
-  if (!once_in(6)) return other;
+  if (is_of_parts_ ? !once_in(12) : !once_in(6)) return other;
   if (once_in(2)) return axis(other.size);
   Axis free = other;
   free.devices.clear();
@@ -149,7 +151,7 @@ std::size_t SmallProgram::parameter(const std::string& type, const std::vector<A
     step.sizes.push_back(each.size);
     whole.push_back(each.whole);
   }
-  if (may_be_parts && once_in(3)) {
+  if (may_be_parts && (is_of_parts_ ? !once_in(3) : once_in(4))) {
     static const std::map<std::string, Op> kOps = {{"add", Op::Add},
                                                    {"maximum", Op::Maximum},
                                                    {"minimum", Op::Minimum},

@@ -109,6 +109,7 @@ class SmallProgram {
   std::vector<Axis> pool_;
   std::vector<std::uint32_t> parts_;  ///< how sums are split over devices
   std::string reducer_;
+  bool is_of_parts_ = false;  ///< whether most operands are sums of parts
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;  ///< of permutations
   std::vector<Array> wholes_;                               ///< of parameters
   std::vector<kernel::xla::Relation> relations_;
