@@ -364,6 +364,95 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
             "  u = f32[4,4] parameter(2)\n  v = f32[4,4] parameter(3)\n  e = f32[4,4] dot(u, v)" +
             dot + "  f = f32[4,4] add(d, e)\n  ROOT y = f32[4,4] all-reduce(f), " + sum_b,
         ".b b. .a a. -> .."}},
+      {"parts over different axes, of which the last is summed",
+       {x + "  u = f32[4,8] parameter(2)\n  v = f32[8,4] parameter(3)\n  e = f32[4,4] dot(u, v)" +
+            dot + "  ROOT y = f32[4,4] add(e, d)\n",
+        part +
+            "  u = f32[4,4] parameter(2)\n  v = f32[4,4] parameter(3)\n  e = f32[4,4] dot(u, v)" +
+            dot + "  f = f32[4,4] add(e, d)\n  ROOT y = f32[4,4] all-reduce(f), " + sum_b,
+        ".b b. .a a. -> .."}},
+      {"what every part is added to",
+       {x + "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4,4] add(k, d)\n",
+        part +
+            "  k = f32[4,4] parameter(2)\n  e = f32[4,4] add(k, d)\n"
+            "  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. .. -> .."}},
+      {"a choice between parts and what is whole",
+       {x + "  k = f32[4,4] parameter(2)\n  p = pred[] parameter(3)\n"
+            "  ROOT y = f32[4,4] select(p, d, k)\n",
+        part +
+            "  k = f32[4,4] parameter(2)\n  p = pred[] parameter(3)\n"
+            "  e = f32[4,4] select(p, d, k)\n  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. .. _ -> .."}},
+      {"a choice between what is whole and parts",
+       {x + "  k = f32[4,4] parameter(2)\n  p = pred[] parameter(3)\n"
+            "  ROOT y = f32[4,4] select(p, k, d)\n",
+        part +
+            "  k = f32[4,4] parameter(2)\n  p = pred[] parameter(3)\n"
+            "  e = f32[4,4] select(p, k, d)\n  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. .. _ -> .."}},
+      {"parts that are rounded to integers",
+       {x + "  i = s32[4,4] convert(d)\n  ROOT y = s32[4,4] negate(i)\n",
+        part +
+            "  i = s32[4,4] convert(d)\n  n = s32[4,4] negate(i)\n"
+            "  ROOT y = s32[4,4] all-reduce(n), " +
+            std::string(kAlongB) + ", to_apply=plus\n",
+        ".b b. -> .."}},
+      {"integers that wrap around in parts",
+       {"  k = s32[4,8] parameter(0)\n  z = s32[] constant(0)\n"
+        "  i = s32[4] reduce(k, z), dimensions={1}, to_apply=plus\n"
+        "  ROOT y = f32[4] convert(i)\n",
+        "  k = s32[4,4] parameter(0)\n  z = s32[] constant(0)\n"
+        "  i = s32[4] reduce(k, z), dimensions={1}, to_apply=plus\n"
+        "  f = f32[4] convert(i)\n  ROOT y = f32[4] all-reduce(f), " +
+            sum_b,
+        ".b -> ."}},
+      {"quotients of integers in parts",
+       {"  k = s32[4,8] parameter(0)\n  z = s32[] constant(0)\n  t = s32[] constant(2)\n"
+        "  ts = s32[4] broadcast(t), dimensions={}\n"
+        "  i = s32[4] reduce(k, z), dimensions={1}, to_apply=plus\n"
+        "  ROOT y = s32[4] divide(i, ts)\n",
+        "  k = s32[4,4] parameter(0)\n  z = s32[] constant(0)\n  t = s32[] constant(2)\n"
+        "  ts = s32[4] broadcast(t), dimensions={}\n"
+        "  i = s32[4] reduce(k, z), dimensions={1}, to_apply=plus\n"
+        "  f = s32[4] divide(i, ts)\n  ROOT y = s32[4] all-reduce(f), " +
+            std::string(kAlongB) + ", to_apply=plus\n",
+        ".b -> ."}},
+      {"an edge that is a part of a sum",
+       {x + "  z = f32[] constant(0)\n  p = f32[] reduce(x, z), dimensions={0,1}, to_apply=add\n"
+            "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4,5] pad(k, p), padding=0_0x0_1\n",
+        part + "  z = f32[] constant(0)\n  p = f32[] reduce(x, z), dimensions={0,1}, to_apply=add\n"
+               "  k = f32[4,4] parameter(2)\n  ROOT y = f32[4,5] pad(k, p), padding=0_0x0_1\n",
+        ".b b. .. -> .."}},
+      {"a reduction in an order that is not known, of parts",
+       {x + "  z = f32[] constant(0)\n"
+            "  ROOT y = f32[4] reduce(d, z), dimensions={1}, to_apply=subtract\n",
+        part +
+            "  z = f32[] constant(0)\n"
+            "  r = f32[4] reduce(d, z), dimensions={1}, to_apply=subtract\n"
+            "  ROOT y = f32[4] all-reduce(r), " +
+            sum_b,
+        ".b b. -> ."}},
+      {"a sum over rows that are cut, of parts of which all are summed",
+       {x + "  z = f32[] constant(0)\n"
+            "  ROOT y = f32[4] reduce(d, z), dimensions={0}, to_apply=add\n",
+        "  x = f32[2,4] parameter(0)\n  w = f32[4,4] parameter(1)\n  d = f32[2,4] dot(x, w)" + dot +
+            "  z = f32[] constant(0)\n"
+            "  r = f32[4] reduce(d, z), dimensions={0}, to_apply=add\n"
+            "  ROOT y = f32[4] all-reduce(r), " +
+            sum_b,
+        "ab b. -> ."}},
+      {"a dot over rows that are cut, of parts of which all are summed",
+       {x + "  u = f32[4,3] parameter(2)\n  ROOT y = f32[4,3] dot(d, u), "
+            "lhs_contracting_dims={0}, rhs_contracting_dims={0}\n",
+        "  x = f32[2,4] parameter(0)\n  w = f32[4,4] parameter(1)\n  d = f32[2,4] dot(x, w)" + dot +
+            "  u = f32[2,3] parameter(2)\n  e = f32[4,3] dot(d, u), lhs_contracting_dims={0}, "
+            "rhs_contracting_dims={0}\n  ROOT y = f32[4,3] all-reduce(e), " +
+            sum_b,
+        "ab b. a. -> .."}},
       {"a reduction that is none of parts",
        {"  x = f32[4,8] parameter(0)\n  z = f32[] constant(0)\n"
         "  ROOT y = f32[4] reduce(x, z), dimensions={1}, to_apply=subtract\n",
