@@ -30,9 +30,9 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool string(string_t& value) override { return add(std::move(value)); }
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override { return open(Json::object()); }
-  bool end_object() override { return close(); }
+  bool end_object() override { return open_.pop_back(), true; }
   bool start_array(std::size_t) override { return open(Json::array()); }
-  bool end_array() override { return close(); }
+  bool end_array() override { return open_.pop_back(), true; }
   bool key(string_t& key) override {
     auto& object = open_.back()->get_ref<Json::object_t&>();
     const auto [found, is_new] = object.emplace(std::move(key), nullptr);
@@ -47,11 +47,9 @@ class Reader final : public nlohmann::json_sax<Json> {
  private:
   /// The place of the next value: of a key, in a list, or the root.
   bool add(Json value) {
-    if (open_.empty()) {
-      next_ = &root_;
-    } else if (open_.back()->is_array()) {
+    if (open_.empty()) next_ = &root_;
+    if (!open_.empty() && open_.back()->is_array())
       next_ = &open_.back()->get_ref<List&>().emplace_back();
-    }
     *next_ = std::move(value);
     return true;
   }
@@ -59,10 +57,6 @@ class Reader final : public nlohmann::json_sax<Json> {
     if (open_.size() > kMaxNesting) malformed(name_ + ": nested too deeply");
     add(std::move(empty));
     open_.push_back(next_);
-    return true;
-  }
-  bool close() {
-    open_.pop_back();
     return true;
   }
 

@@ -351,6 +351,48 @@ TEST_CASE("the module that is not partitioned has the shapes that it says") {
   }
 }
 
+TEST_CASE("a dimension of one index that a device does not have is not left out") {
+  const auto module =
+      module_of_lines("  x = f32[1,4] parameter(0)\n  ROOT y = f32[4] reshape(x)\n");
+  const auto reshape = [&](const std::vector<Piece>& pieces) {
+    kernel::Budget budget;
+    RelatedModules modules(module, module, {1, 2}, {{0, {}, 1, pieces}}, {}, budget);
+    return modules.follows(1, {0}, {4}).has_value();
+  };
+  const Piece all{0, 0, {0, 0}, {0, 0}, {1, 4}};
+  CHECK(reshape({all, {1, 0, {0, 0}, {0, 0}, {1, 4}}}));
+  CHECK(!reshape({all}));
+}
+
+TEST_CASE("a scalar that one device does not have has no fact") {
+  const auto module = module_of_lines("  x = f32[] parameter(0)\n  ROOT y = f32[] negate(x)\n");
+  const auto facts = [&](const std::vector<Piece>& pieces) {
+    kernel::Budget budget;
+    return RelatedModules(module, module, {1, 2}, {{0, {}, 1, pieces}}, {}, budget).facts().size();
+  };
+  CHECK(facts({{0, 0, {}, {}, {}}, {1, 0, {}, {}, {}}}) == 1);
+  CHECK(facts({{0, 0, {}, {}, {}}}) == 0);
+}
+
+TEST_CASE("what is the same all along a dimension is not after a scatter into it") {
+  const auto module = module_of_lines(
+      "  i = s32[3,1] parameter(0)\n  u = f32[3,8] parameter(1)\n  z = f32[] constant(0)\n"
+      "  x = f32[4,8] broadcast(z), dimensions={}\n"
+      "  ROOT y = f32[4,8] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n");
+  const auto copied = [](std::size_t number, const Index& sizes) {
+    return Relation{number, {}, 1, {{0, 0, {0, 0}, {0, 0}, sizes}, {1, 0, {0, 0}, {0, 0}, sizes}}};
+  };
+  kernel::Budget budget;
+  RelatedModules modules(module, module, {1, 2}, {copied(0, {3, 1}), copied(1, {3, 8})}, {},
+                         budget);
+  const std::size_t zero = modules.add(modules.follows(2, {}, {}).value());
+  const std::size_t x = modules.add(modules.follows(3, {zero}, {4, 8}).value());
+  CHECK(modules.places().is_free(modules.facts()[x].places[0]));
+  const Fact scattered = modules.follows(4, {x, 0, 1}, {}).value();
+  CHECK(!modules.places().is_free(scattered.places[0]));
+}
+
 TEST_CASE(
     "inputs whose pieces are no combinations of segments, or whose parts are not all there, "
     "have no fact") {
