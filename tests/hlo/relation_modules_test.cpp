@@ -283,6 +283,11 @@ TEST_CASE("hints of other forms, and modules whose shapes are wrong") {
       !follows("  ROOT y = f32[5] collective-permute(x), channel_id=1, "
                "source_target_pairs={{0,1},{1,0}}\n",
                {}));
+  for (const char* shape : {"f32[4,2]", "f32[]"})
+    CHECK(!follows(fmt::format("  ROOT y = {} collective-permute(x), channel_id=1, "
+                               "source_target_pairs={{{{0,1}},{{1,0}}}}\n",
+                               shape),
+                   {}));
   CHECK(!follows("  ROOT y = f32[4] all-to-all(x), dimensions={0}" + groups + "\n", {}));
   CHECK(!follows("  ROOT y = f32[4] custom-call(x), custom_call_target=\"F\"\n", {}));
   // Reducers of whole arrays, and products of which not all is understood.

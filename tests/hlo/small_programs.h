@@ -37,6 +37,9 @@ struct Step {
   std::vector<std::uint32_t> parts = {};        ///< by device, then
 };
 
+bool contains_number(const Index& list, std::size_t number);
+Index sizes_of(const std::vector<Axis>& axes);
+
 class SmallProgram {
  public:
   SmallProgram(std::uint32_t seed, std::size_t devices);
@@ -75,7 +78,7 @@ class SmallProgram {
   std::size_t devices() const { return devices_; }
   std::vector<std::vector<std::size_t>> groups();
 
-  /// Adds operations; small_operations.cpp.
+  /// Adds operations; small_operations.cpp, small_indexing.cpp.
   void make(const std::string& what);
 
   /// Every fact that follows about a step, with why it is false; empty where it is true.
