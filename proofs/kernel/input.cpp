@@ -14,43 +14,56 @@ namespace {
 
 constexpr std::size_t kMaxNesting = 10;
 
-/// Finds, before the values are built, what they do not show: a key twice, and how deep they are.
+/// Builds values in one pass and refuses what they do not show: a key twice, and how deep they are.
 /// (A callback of Json::parse would see it, too, but looks through a list after every object in
 /// it.)
-struct Form final : nlohmann::json_sax<Json> {
-  explicit Form(std::string given) : name(std::move(given)) {}
+class Reader final : public nlohmann::json_sax<Json> {
+ public:
+  explicit Reader(std::string name) : name_(std::move(name)) {}
+  Json take() { return std::move(root_); }
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return open(); }
-  bool end_object() override { return close(); }
-  bool start_array(std::size_t) override { return open(); }
-  bool end_array() override { return close(); }
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool end_object() override { return open_.pop_back(), true; }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_array() override { return open_.pop_back(), true; }
   bool key(string_t& key) override {
-    if (!keys.back().insert(key).second) malformed(name + ": duplicate key");
+    auto& object = open_.back()->get_ref<Json::object_t&>();
+    const auto [found, is_new] = object.emplace(std::move(key), nullptr);
+    if (!is_new) malformed(name_ + ": duplicate key");
+    next_ = &found->second;
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
-    malformed(name + " is not JSON");
+    malformed(name_ + " is not JSON");
   }
 
-  bool open() {
-    if (keys.size() > kMaxNesting) malformed(name + ": nested too deeply");
-    keys.emplace_back();
+ private:
+  /// The place of the next value: of a key, in a list, or the root.
+  bool add(Json value) {
+    if (open_.empty()) next_ = &root_;
+    if (!open_.empty() && open_.back()->is_array())
+      next_ = &open_.back()->get_ref<List&>().emplace_back();
+    *next_ = std::move(value);
     return true;
   }
-  bool close() {
-    keys.pop_back();
+  bool open(Json empty) {
+    if (open_.size() > kMaxNesting) malformed(name_ + ": nested too deeply");
+    add(std::move(empty));
+    open_.push_back(next_);
     return true;
   }
 
-  std::string name;
-  std::vector<std::set<std::string>> keys;  // of what is open
+  std::string name_;
+  Json root_;
+  std::vector<Json*> open_;  ///< the lists and objects that are not complete yet
+  Json* next_ = nullptr;
 };
 
 }  // namespace
@@ -58,9 +71,9 @@ struct Form final : nlohmann::json_sax<Json> {
 Json parse_json(const Files& files, const std::string& name) {
   const std::string& bytes = files.at(name);
   if (bytes.size() > kLargestJson) malformed(name + " is too large");
-  Form form(name);
-  Json::sax_parse(bytes, &form);
-  return Json::parse(bytes);
+  Reader reader(name);
+  Json::sax_parse(bytes, &reader);
+  return reader.take();
 }
 
 void expect_keys(const Json& value, const std::vector<std::string>& keys) {

@@ -193,7 +193,7 @@ class Flattening {
       Tree tree;
       for (std::size_t k = 0; k < operands.size(); ++k) {
         const bool is_single = operands.size() == 1;
-        if (has_operands && (!is_single || !shape.is_tuple || shape.parts.size() < 2))
+        if (has_operands && (!is_single || shape.parts.size() < 2))
           return leaves(computation, instruction, shape);
         if (!has_operands && shape.is_tuple == is_single)
           return leaves(computation, instruction, shape);
@@ -349,15 +349,13 @@ std::size_t RelatedModules::add(Fact fact) {
 /// Integers that follow from constants and the numbers of devices.
 void RelatedModules::execute_numbers(const Devices& devices) {
   known_.resize(local_.nodes.size());
-  std::vector<bool> is_input(local_.nodes.size(), false);
-  for (const std::size_t each : local_.inputs) is_input[each] = true;
   for (std::size_t i = 0; i < known_.size(); ++i) {
     const Node& node = local_.nodes[i];
     const std::string& opcode = node.instruction->opcode;
     const Shape& shape = node.shape;
     const bool is_id = opcode == "partition-id" || opcode == "replica-id";
-    if (is_input[i] || shape.is_tuple || !(shape.type.is_integer() || shape.type.is_boolean()) ||
-        shape.elements() > kMaxNumbers || shape.elements() < 1)
+    if (!(shape.type.is_integer() || shape.type.is_boolean()) || shape.elements() > kMaxNumbers ||
+        shape.elements() < 1)
       continue;
     const bool has_operands = std::all_of(node.operands.begin(), node.operands.end(),
                                           [&](std::size_t each) { return has_numbers(each); });
@@ -468,9 +466,8 @@ bool RelatedModules::answers(std::size_t number, std::size_t output,
   if (!fact.partial) return true;
   // Every part counts once, and there is no other.
   const Partial& partial = places_.partial_at(*fact.partial);
-  const std::set<std::uint32_t> groups(partial.groups.begin(), partial.groups.end());
   const std::set<std::uint32_t> copies(partial.copies.begin(), partial.copies.end());
-  return groups.size() == 1 && copies.size() == relation.parts && part_of.size() == relation.parts;
+  return copies.size() == relation.parts && part_of.size() == relation.parts;
 }
 
 }  // namespace p2::kernel::xla

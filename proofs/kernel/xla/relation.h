@@ -83,6 +83,8 @@ class Tensors {
   /// Whether elements may be infinite or no numbers: what is computed from constants that are, or
   /// by a division by zero. Products with them are not linear.
   bool may_be_infinite(std::size_t number) const { return may_be_infinite_.at(number); }
+  /// Whether elements may be zero for all inputs, by the constants they are computed from.
+  bool may_be_zero(std::size_t number) const { return may_be_zero_.at(number); }
   bool is_zero(std::size_t number) const;
   /// The integer that all elements are.
   std::optional<std::int64_t> integer(std::size_t number) const;
@@ -93,7 +95,7 @@ class Tensors {
                                         const std::string& kind);
   std::set<std::string> equal_;
   std::deque<Tensor> tensors_;
-  std::vector<bool> may_be_infinite_;
+  std::vector<bool> may_be_infinite_, may_be_zero_;
   std::map<Tensor, std::size_t> numbers_;
 };
 

@@ -148,10 +148,14 @@ std::optional<Fact> RelatedModules::scatter(const Node& node, const Form& form, 
       const std::size_t other = is_inserted ? 0 : windows.at(window++);
       const bool is_all = !is_inserted && !contains(form.numbers[2], i) &&
                           places_.at(other).size == places_.at(x.places[i]).size;
-      if (is_all)
+      if (is_all) {
         place = places_.meet(x.places[i], other);
-      else if (!places_.is_identity(x.places[i]) || (!is_inserted && !places_.is_identity(other)))
-        return std::nullopt;
+      } else {
+        if (!places_.is_identity(x.places[i]) || (!is_inserted && !places_.is_identity(other)))
+          return std::nullopt;
+        // What was the same all along the dimension is no longer.
+        place = places_.identity(places_.at(x.places[i]).size);
+      }
     }
     if (!place) return std::nullopt;
     places.push_back(*place);
@@ -452,8 +456,9 @@ std::optional<Fact> RelatedModules::viewed(const Node& node, const Form& form, c
   std::optional<Fact> result;
   if (opcode == "reshape" || opcode == "broadcast" || opcode == "transpose") {
     result = moved(moving, form, {&plain}, hint);
-  } else if (opcode == "reduce" && !facts[1]->view && !facts[1]->partial) {
-    // Of one element.
+  } else if (opcode == "reduce" && facts[0]->view->kind == View::Kind::Within && !facts[1]->view &&
+             !facts[1]->partial) {
+    // Of one truth value: of integers 1 is not neutral.
     const auto op = reducer_of(local_.module, *node.instruction);
     const std::string neutral = op == Op::Or ? "0" : "1";
     if ((op != Op::Or && op != Op::And) || !tensors_.is_scalar(facts[1]->tensor, neutral))

@@ -256,7 +256,7 @@ std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fac
   const Index& own = local_.nodes[fact.node].shape.sizes;
   Index sizes = own;
   if (opcode == "collective-permute") {
-    if (fact.partial || node.shape.sizes != own) return std::nullopt;
+    if (fact.partial) return std::nullopt;
     // Executed on the numbers of devices; nobody's is 0.
     Value value;
     for (std::size_t device = 0; device < places_.devices(); ++device) {
@@ -302,7 +302,7 @@ std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fac
   if (opcode != "all-reduce" && along >= sizes.size()) return std::nullopt;
   if (opcode == "all-gather") {
     sizes[along] *= count;
-    if (fact.partial || node.shape.sizes != sizes) return std::nullopt;
+    if (fact.partial) return std::nullopt;
     std::vector<std::size_t> others = fact.places;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(along));
     const Numbering classes = places_.classes(others);
@@ -359,7 +359,7 @@ std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fac
       if (!result.partial) return std::nullopt;
     }
   }
-  return node.shape.sizes == sizes ? std::optional(result) : std::nullopt;
+  return result;
 }
 
 }  // namespace p2::kernel::xla

@@ -85,8 +85,7 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
       }
     }
   } else if (!node.is_function) {
-    if (facts.size() == 1 && node.operands.size() == 1 && !facts[0]->view)
-      result = collective(node, *facts[0]);
+    if (facts.size() == 1 && !facts[0]->view) result = collective(node, *facts[0]);
   } else {
     const std::vector<Index> operands = sizes_of(local_.nodes, node);
     const Form form = form_of(local_.module, node, operands);
@@ -126,11 +125,12 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
   const Tensors::Tensor& tensor = tensors_.at(result->tensor);
   const bool is_condition = result->view && result->view->kind == View::Kind::Within;
   if (result->places.size() != tensor.sizes.size() ||
+      result->places.size() != node.shape.sizes.size() ||
       (is_condition ? "pred" : tensor.kind) != kind_of(node.shape.type))
     return std::nullopt;
   for (std::size_t k = 0; k < result->places.size(); ++k) {
     const Place& place = places_.at(result->places[k]);
-    if (place.size != node.shape.sizes.at(k) || place.whole != tensor.sizes[k]) return std::nullopt;
+    if (place.size != node.shape.sizes[k] || place.whole != tensor.sizes[k]) return std::nullopt;
   }
   return result;
 }
@@ -164,7 +164,6 @@ std::optional<Fact> RelatedModules::elementwise(const Node& node, const Form& fo
       is_first = false;
       continue;
     }
-    if (fact->places.size() != places.size()) return std::nullopt;
     for (std::size_t k = 0; k < places.size(); ++k) {
       const auto both = places_.meet(places[k], fact->places[k]);
       if (!both) return std::nullopt;
@@ -195,7 +194,7 @@ std::optional<Fact> RelatedModules::elementwise(const Node& node, const Form& fo
     };
     if (opcode == "multiply") applies = is_number && (is_factor(0) || is_factor(1));
     if (opcode == "divide")
-      applies = is_float && is_factor(1) && !tensors_.is_zero(facts[1]->tensor);
+      applies = is_float && is_factor(1) && !tensors_.may_be_zero(facts[1]->tensor);
     if (opcode == "select") applies = !has_parts(0) && is_summand(1) && is_summand(2);
   }
   return applies ? made(node, form, facts, std::move(places), partial) : std::nullopt;
@@ -374,8 +373,7 @@ std::optional<Fact> RelatedModules::joined(const Node& node, const Form& form, c
   std::vector<Segments> devices(places_.devices());
   std::int64_t at = 0, of = 0;
   for (const Fact* fact : facts) {
-    if (fact->partial != facts[0]->partial || fact->places.size() != places.size() ||
-        (is_one && fact->tensor != facts[0]->tensor))
+    if (fact->partial != facts[0]->partial || (is_one && fact->tensor != facts[0]->tensor))
       return std::nullopt;
     for (std::size_t k = 0; k < places.size(); ++k) {
       if (k == along) continue;

@@ -326,12 +326,42 @@ std::size_t Tensors::intern(Tensor tensor) {
   if (opcode == "constant")
     may_be = text.starts_with("of the name ") || text.find("inf") != std::string::npos ||
              text.find("nan") != std::string::npos;
-  for (const std::size_t each : known.operands) {
+  // Not by a reduction's initial value, to which something is added.
+  const bool keeps_zero = is_one_of(opcode, {"abs",         "broadcast",     "cbrt",
+                                             "concatenate", "convert",       "divide",
+                                             "dot",         "dynamic-slice", "dynamic-update-slice",
+                                             "floor",       "gather",        "multiply",
+                                             "negate",      "pad",           "power",
+                                             "remainder",   "reshape",       "reverse",
+                                             "select",      "sign",          "sine",
+                                             "slice",       "sqrt",          "tanh",
+                                             "transpose"});
+  const std::string words = " " + text;
+  bool may_be_zero =
+      known.kind == "pred" || opcode == "iota" ||
+      (opcode == "constant" && (words.find(" 0.0/1.0") != std::string::npos ||
+                                (" " + words + " ").find(" 0 ") != std::string::npos));
+  for (std::size_t k = 0; k < known.operands.size(); ++k) {
+    const std::size_t each = known.operands[k];
+    const bool is_zero = may_be_zero_[each];
+    const bool is_read = opcode == "select"                 ? k > 0
+                         : opcode == "dynamic-update-slice" ? k < 2
+                                                            : k == 0;
     may_be = may_be || may_be_infinite_[each] ||
-             (is_zero(each) && is_one_of(opcode, {"atanh", "divide", "log", "power", "rsqrt"}));
+             (is_zero && k == (opcode == "divide" ? 1 : 0) &&
+              is_one_of(opcode, {"atanh", "divide", "log", "power", "rsqrt"}));
+    may_be_zero =
+        may_be_zero || (is_zero && keeps_zero &&
+                        (is_read || is_one_of(opcode, {"concatenate", "dot", "multiply", "pad"})));
+  }
+  if (is_one_of(opcode, {"add", "subtract", "maximum", "minimum"})) {
+    const auto& sides = known.operands;
+    may_be_zero = (may_be_zero_[sides[0]] && may_be_zero_[sides[1]]) ||
+                  (opcode == "subtract" && sides[0] == sides[1]);
   }
   tensors_.push_back(known);
   may_be_infinite_.push_back(may_be);
+  may_be_zero_.push_back(may_be_zero);
   return found->second;
 }
 
