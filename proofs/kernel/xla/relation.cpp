@@ -175,6 +175,7 @@ class Flattening {
       return parts[static_cast<std::size_t>(index)];
     }
     if (returns_operand(opcode) || is_note(instruction)) return operands.at(0);
+    if (opcode == "while") return loop(computation, instruction, operands.at(0));
     if (is_one_of(opcode, {"call", "fusion", "async-start"})) {
       const char* key = opcode == "call" ? "to_apply" : "calls";
       return of(flat_.module.called(instruction.attribute(key)), operands);
@@ -217,6 +218,81 @@ class Flattening {
       ++node.part;
     }
     return tree;
+  }
+
+  /// The same tree of other arrays.
+  static Tree with_nodes(Tree tree, std::span<const std::size_t>& nodes) {
+    if (tree.node) {
+      tree.node = nodes.front();
+      nodes = nodes.subspan(1);
+    }
+    for (Tree& part : tree.parts) part = with_nodes(std::move(part), nodes);
+    return tree;
+  }
+
+  /// One iteration. An array that it returns as it is is that before the loop.
+  Tree loop(const Computation& computation, const Instruction& instruction, const Tree& before) {
+    const Computation& body = flat_.module.called(instruction.attribute("body"));
+    const Computation& condition = flat_.module.called(instruction.attribute("condition"));
+    std::vector<std::size_t> first, variables, next;
+    arrays_of(before, first);
+    Loop loop;
+    loop.begin = flat_.nodes.size();
+    for (const std::size_t each : first) {
+      Node node{&body, &body.instructions.at(body.parameters.at(0)), {each}, {}, 0, false};
+      node.shape = flat_.nodes[each].shape;
+      variables.push_back(add(std::move(node)));
+    }
+    std::span<const std::size_t> list(variables);
+    const Tree changing = with_nodes(before, list);
+    arrays_of(of(body, {changing}), next);
+    const Tree goes_on = of(condition, {changing});
+    loop.end = flat_.nodes.size();
+    if (next.size() != first.size() || !goes_on.node ||
+        !flat_.nodes[*goes_on.node].shape.sizes.empty() ||
+        !flat_.nodes[*goes_on.node].shape.type.is_boolean())
+      malformed("the results of a loop");
+    std::map<std::size_t, std::size_t> kept;
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      const Shape& shape = flat_.nodes[first[k]].shape;
+      const Shape& after = flat_.nodes[next[k]].shape;
+      if (shape.sizes != after.sizes || !(shape.type == after.type))
+        malformed("the results of a loop");
+      if (next[k] == variables[k]) kept[variables[k]] = first[k];
+    }
+    const auto without_kept = [&](std::size_t& node) {
+      const auto found = kept.find(node);
+      if (found != kept.end()) node = found->second;
+    };
+    for (std::size_t i = loop.begin; i < loop.end; ++i) {
+      for (std::size_t& each : flat_.nodes[i].operands) without_kept(each);
+    }
+    for (Loop& inner : flat_.loops) {
+      if (!loop.contains(inner)) continue;
+      for (std::size_t& each : inner.first) without_kept(each);
+      for (std::size_t& each : inner.next) without_kept(each);
+      without_kept(inner.condition);
+    }
+    loop.condition = *goes_on.node;
+    without_kept(loop.condition);
+    std::vector<std::size_t> results;
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      results.push_back(first[k]);
+      if (kept.contains(variables[k])) continue;
+      without_kept(next[k]);
+      Node node{&computation, &instruction, {next[k], loop.condition}, {}, 0, false};
+      node.shape = flat_.nodes[first[k]].shape;
+      results.back() = add(std::move(node));
+      flat_.variables[variables[k]] = {flat_.loops.size(), loop.first.size()};
+      flat_.results[results.back()] = {flat_.loops.size(), loop.first.size()};
+      loop.first.push_back(first[k]);
+      loop.variables.push_back(variables[k]);
+      loop.next.push_back(next[k]);
+      loop.results.push_back(results.back());
+    }
+    flat_.loops.push_back(std::move(loop));
+    list = results;
+    return with_nodes(before, list);
   }
 
   FlatModule& flat_;
@@ -266,17 +342,39 @@ RelatedModules::RelatedModules(const Module& whole, const Module& local, const D
       numbers_(make_numbers(0, 0)),
       interpreter_(local, *numbers_, devices, budget) {
   const FlatModule flat(whole, budget);
+  assumptions_.resize(local_.loops.size());
+  const std::vector<std::size_t> tensors = relate_whole(flat);
+  for (const std::size_t each : flat.outputs) whole_.push_back(tensors[each]);
+  if (inputs.size() != flat.inputs.size()) malformed("the relation of inputs");
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    relate_input(k, flat.nodes[flat.inputs[k]].shape, inputs[k]);
+  execute_numbers(devices);
+}
+
+/// The tensors of the module that is not partitioned, by node.
+std::vector<std::size_t> RelatedModules::relate_whole(const FlatModule& flat) {
   std::vector<std::size_t> tensors(flat.nodes.size());
   std::vector<bool> is_input(flat.nodes.size(), false);
   for (std::size_t k = 0; k < flat.inputs.size(); ++k) {
     tensors[flat.inputs[k]] = tensors_.input(k, flat.nodes[flat.inputs[k]].shape);
     is_input[flat.inputs[k]] = true;
   }
+  std::map<std::size_t, std::size_t> numbers;  // of variables, by node
   for (std::size_t i = 0; i < flat.nodes.size(); ++i) {
     const Node& node = flat.nodes[i];
     if (is_input[i]) continue;
     std::optional<std::size_t> tensor;
-    if (node.instruction->opcode == "constant") {
+    const auto variable = flat.variables.find(i);
+    const auto result = flat.results.find(i);
+    if (variable != flat.variables.end()) {
+      const std::size_t first = tensors[node.operands.at(0)];
+      tensor = tensors_.variable(variables_.size(), first, node.shape);
+      numbers[i] = variables_.size();
+      variables_.push_back({variable->second.loop, *tensor, first, 0, tensors_.result(*tensor)});
+    } else if (result != flat.results.end()) {
+      const auto& [loop, number] = result->second;
+      tensor = variables_[numbers.at(flat.loops[loop].variables[number])].result;
+    } else if (node.instruction->opcode == "constant") {
       tensor = tensors_.constant(*node.instruction);
     } else if (node.is_function) {
       std::vector<Index> sizes;
@@ -285,17 +383,21 @@ RelatedModules::RelatedModules(const Module& whole, const Module& local, const D
         sizes.push_back(flat.nodes[each].shape.sizes);
         operands.push_back(tensors[each]);
       }
-      tensor = tensors_.make(form_of(whole, node, sizes), operands, kind_of(node.shape.type));
+      tensor = tensors_.make(form_of(flat.module, node, sizes), operands, kind_of(node.shape.type));
     }
     if (tensor && tensors_.at(*tensor).sizes != node.shape.sizes)
       malformed("the shape of " + printable(node.instruction->name));
     tensors[i] = tensor ? *tensor : tensors_.unknown(node.shape);
   }
-  for (const std::size_t each : flat.outputs) whole_.push_back(tensors[each]);
-  if (inputs.size() != flat.inputs.size()) malformed("the relation of inputs");
-  for (std::size_t k = 0; k < inputs.size(); ++k)
-    relate_input(k, flat.nodes[flat.inputs[k]].shape, inputs[k]);
-  execute_numbers(devices);
+  std::vector<std::pair<std::size_t, std::size_t>> nexts;
+  for (const auto& [node, array] : flat.variables) {
+    Variable& variable = variables_[numbers.at(node)];
+    variable.next = tensors[flat.loops[array.loop].next[array.number]];
+    nexts.emplace_back(variable.tensor, variable.next);
+  }
+  tensors_.spread_infinite(nexts);
+  for (const Loop& loop : flat.loops) conditions_.push_back(tensors[loop.condition]);
+  return tensors;
 }
 
 /// What a device holds in no box is anything.
@@ -342,6 +444,9 @@ void RelatedModules::relate_input(std::size_t number, const Shape& shape,
 }
 
 std::size_t RelatedModules::add(Fact fact) {
+  const auto variable = local_.variables.find(fact.node);
+  if (variable != local_.variables.end())
+    assumptions_[variable->second.loop].facts.push_back(facts_.size());
   facts_.push_back(std::move(fact));
   return facts_.size() - 1;
 }
@@ -356,8 +461,9 @@ void RelatedModules::execute_numbers(const Devices& devices) {
     const std::string& opcode = node.instruction->opcode;
     const Shape& shape = node.shape;
     const bool is_id = opcode == "partition-id" || opcode == "replica-id";
-    if (is_input[i] || shape.is_tuple || !(shape.type.is_integer() || shape.type.is_boolean()) ||
-        shape.elements() > kMaxNumbers || shape.elements() < 1)
+    if (is_input[i] || local_.results.contains(i) || shape.is_tuple ||
+        !(shape.type.is_integer() || shape.type.is_boolean()) || shape.elements() > kMaxNumbers ||
+        shape.elements() < 1)
       continue;
     const bool has_operands = std::all_of(node.operands.begin(), node.operands.end(),
                                           [&](std::size_t each) { return has_numbers(each); });

@@ -287,6 +287,7 @@ std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fac
     }
     return result;
   }
+  if (opcode == "all-to-all") return exchanged(node, fact);
   const bool is_scatter = opcode == "reduce-scatter";
   if (opcode != "all-reduce" && opcode != "all-gather" && !is_scatter) return std::nullopt;
   const auto groups = interpreter_.groups_of(instruction, true);

@@ -53,6 +53,7 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
                                             const Index& hint) {
   budget_.spend(256 + 16 * list.size());
   const Node& node = local_.nodes.at(number);
+  if (local_.results.contains(number)) return after_loop(number, list, hint);
   Facts facts;
   // Without a fact about the condition a select is by what devices know of it.
   const bool is_choice = node.instruction->opcode == "select" && list.size() == 2;
@@ -63,7 +64,9 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
     facts.push_back(&fact);
   }
   std::optional<Fact> result;
-  if (list.empty() && has_numbers(number) && !hint.empty()) {
+  if (local_.variables.contains(number)) {
+    result = assumed(number, facts, hint);
+  } else if (list.empty() && has_numbers(number) && !hint.empty()) {
     result = of_numbers(number, hint);
   } else if (node.instruction->opcode == "constant") {
     if (const auto tensor = tensors_.constant(*node.instruction)) {

@@ -328,7 +328,7 @@ std::size_t Tensors::intern(Tensor tensor) {
              text.find("nan") != std::string::npos;
   for (const std::size_t each : known.operands) {
     may_be = may_be || may_be_infinite_[each] ||
-             (is_zero(each) && is_one_of(opcode, {"atanh", "divide", "log", "power", "rsqrt"}));
+             (may_be_zero(each) && is_one_of(opcode, {"atanh", "divide", "log", "power", "rsqrt"}));
   }
   tensors_.push_back(known);
   may_be_infinite_.push_back(may_be);
@@ -339,6 +339,46 @@ bool Tensors::is_zero(std::size_t number) const {
   const Tensor& known = at(number);
   if (known.form.opcode == "broadcast") return is_zero(known.operands[0]);
   return is_scalar(number, "0.0/1.0") || is_scalar(number, "0");
+}
+
+/// Also what a loop begins with.
+bool Tensors::may_be_zero(std::size_t number) const {
+  const Tensor& known = at(number);
+  if (is_one_of(known.form.opcode, {"broadcast", "convert", "loop"}))
+    return may_be_zero(known.operands[0]);
+  return is_zero(number) || (first_.contains(number) && may_be_zero(first_.at(number)));
+}
+
+std::size_t Tensors::variable(std::size_t number, std::size_t first, const Shape& shape) {
+  const std::size_t variable = intern({{"variable", "", {{static_cast<std::int64_t>(number)}}},
+                                       {},
+                                       kind_of(shape.type),
+                                       shape.sizes});
+  first_[variable] = first;
+  return variable;
+}
+
+std::size_t Tensors::result(std::size_t variable) {
+  const Tensor known = at(variable);
+  return intern({{"loop", "", {}}, {variable}, known.kind, known.sizes});
+}
+
+void Tensors::spread_infinite(const std::vector<std::pair<std::size_t, std::size_t>>& variables) {
+  for (bool is_more = !variables.empty(); is_more;) {
+    is_more = false;
+    const auto spread = [&](std::size_t from, std::size_t to) {
+      if (!may_be_infinite_[from] || may_be_infinite_[to]) return;
+      may_be_infinite_[to] = true;
+      is_more = true;
+    };
+    for (const auto& [variable, next] : variables) {
+      spread(first_.at(variable), variable);
+      spread(next, variable);
+    }
+    for (std::size_t k = 0; k < tensors_.size(); ++k) {
+      for (const std::size_t each : tensors_[k].operands) spread(each, k);
+    }
+  }
 }
 
 std::size_t Tensors::input(std::size_t number, const Shape& shape) {
@@ -509,6 +549,16 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     const Index& order = form.numbers[0];
     if (form.numbers[1] == x.sizes && std::is_sorted(order.begin(), order.end()))
       return operands[0];
+    // Only dimensions of one index are new.
+    const auto elements = [](const Index& sizes) {
+      return std::accumulate(sizes.begin(), sizes.end(), 1.0, [](double all, std::int64_t size) {
+        return all * static_cast<double>(size);
+      });
+    };
+    if (!order.empty() && std::is_sorted(order.begin(), order.end()) &&
+        elements(form.numbers[1]) == elements(x.sizes)) {
+      if (const auto same = make({"reshape", "", {form.numbers[1]}}, operands, kind)) return same;
+    }
     if (is_broadcast) {
       Index both;
       for (const std::int64_t each : x.form.numbers[0]) both.push_back(get(order, each));
