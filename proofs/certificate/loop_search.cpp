@@ -226,6 +226,16 @@ class LoopSearch {
       if (fact(each).tensor == variable(assumption).next && follow(assumption, fact(each)))
         return true;
     }
+    // Parts of a sum that are added to it.
+    const auto& nodes = modules_.local().nodes;
+    const auto& last = nodes[loop_.next[assumption.array]];
+    if (made.empty() && last.instruction->opcode == "add") {
+      for (const std::size_t operand : last.operands) {
+        for (const std::size_t each : Numbers(search_.facts_of(operand))) {
+          if (fact(each).partial && follow(assumption, fact(each))) return true;
+        }
+      }
+    }
     // Another variable that begins alike.
     for (const std::size_t each : made) {
       for (const std::size_t number : variables_of(variable(assumption).loop)) {

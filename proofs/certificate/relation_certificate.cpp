@@ -116,6 +116,18 @@ class RelationSearch : private FactSearch {
         i = loop.end - 1;
       } else if (needed_[i]) {
         relate(i);
+        see_manual(i);
+      }
+    }
+  }
+
+  /// The same array as a tensor of a manual part of the other module, or as what that makes.
+  void see_manual(std::size_t node) {
+    const auto& borders = modules_.borders();
+    for (std::size_t k = 0; k < of_[node].size() && !borders.empty(); ++k) {
+      for (std::size_t border = 0; border < borders.size(); ++border) {
+        if (borders[border].from == modules_.facts()[of_[node][k]].tensor)
+          derive(node, {of_[node][k]}, {static_cast<std::int64_t>(border)}, false);
       }
     }
   }
@@ -319,7 +331,10 @@ class RelationSearch : private FactSearch {
       if (own_sizes(node).empty()) derive(node, {}, {});
       return;
     }
-    if (here.operands.empty()) return;
+    if (here.operands.empty()) {
+      derive(node, {}, {});
+      return;
+    }
     const Numbers first = of_[here.operands[0]];
     if (!here.is_function) {
       for (const std::size_t fact : first) derive(node, {fact}, {});
@@ -377,7 +392,7 @@ class RelationSearch : private FactSearch {
     }
     if (opcode == "dynamic-slice") {
       for (const std::size_t fact : first) derive(node, {fact}, {});
-      if (!of_[node].empty()) return;
+      if (!of_[node].empty() && modules_.borders().empty()) return;
     }
     std::vector<Numbers> choices;
     for (std::size_t k = 0; k < here.operands.size(); ++k) {

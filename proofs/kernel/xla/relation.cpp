@@ -3,6 +3,7 @@
 #include "proofs/kernel/xla/relation.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "proofs/kernel/input.h"
@@ -28,6 +29,12 @@ bool calls_one_of(const Instruction& instruction, std::initializer_list<const ch
 bool is_note(const Instruction& instruction) {
   return calls_one_of(instruction, {"AwsNeuronTransferWithStaticRing", "MoveToDevice", "MoveToHost",
                                     "Sharding", "xla.sdy.FuncResultSharding"});
+}
+
+/// Where a part begins or ends that is written for one device.
+bool is_border(const Instruction& instruction) {
+  return calls_one_of(instruction, {"SPMDFullToShardShape", "SPMDShardToFullShape",
+                                    "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"});
 }
 
 /// Of computations that take operands and nothing else.
@@ -86,7 +93,8 @@ class Flattening {
       for (const Instruction& each : computation.instructions) {
         if (is_one_of(each.opcode, {"infeed", "outfeed", "recv", "recv-done", "send", "send-done",
                                     "rng", "rng-get-and-update-state"}) ||
-            (each.attributes.contains("custom_call_has_side_effect") && !is_note(each)))
+            (each.attributes.contains("custom_call_has_side_effect") && !is_note(each) &&
+             !is_border(each)))
           not_covered(printable(each.opcode));
       }
     }
@@ -248,16 +256,18 @@ class Flattening {
     arrays_of(of(body, {changing}), next);
     const Tree goes_on = of(condition, {changing});
     loop.end = flat_.nodes.size();
-    if (next.size() != first.size() || !goes_on.node ||
-        !flat_.nodes[*goes_on.node].shape.sizes.empty() ||
-        !flat_.nodes[*goes_on.node].shape.type.is_boolean())
-      malformed("the results of a loop");
-    std::map<std::size_t, std::size_t> kept;
-    for (std::size_t k = 0; k < first.size(); ++k) {
+    const auto fits = [&](std::size_t k) {
       const Shape& shape = flat_.nodes[first[k]].shape;
       const Shape& after = flat_.nodes[next[k]].shape;
-      if (shape.sizes != after.sizes || !(shape.type == after.type))
-        malformed("the results of a loop");
+      return shape.sizes == after.sizes && shape.type == after.type;
+    };
+    bool is_known = next.size() == first.size() && goes_on.node &&
+                    flat_.nodes[*goes_on.node].shape.sizes.empty() &&
+                    flat_.nodes[*goes_on.node].shape.type.is_boolean();
+    for (std::size_t k = 0; is_known && k < first.size(); ++k) is_known = fits(k);
+    if (!is_known) return leaves(computation, instruction, instruction.shape);
+    std::map<std::size_t, std::size_t> kept;
+    for (std::size_t k = 0; k < first.size(); ++k) {
       if (next[k] == variables[k]) kept[variables[k]] = first[k];
     }
     const auto without_kept = [&](std::size_t& node) {
@@ -336,6 +346,7 @@ RelatedModules::RelatedModules(const Module& whole, const Module& local, const D
                                const std::vector<Relation>& inputs,
                                const std::set<std::string>& equal, Budget& budget)
     : budget_(budget),
+      devices_(devices),
       local_(local, budget),
       tensors_(equal),
       places_(devices.count()),
@@ -343,12 +354,32 @@ RelatedModules::RelatedModules(const Module& whole, const Module& local, const D
       interpreter_(local, *numbers_, devices, budget) {
   const FlatModule flat(whole, budget);
   assumptions_.resize(local_.loops.size());
-  const std::vector<std::size_t> tensors = relate_whole(flat);
+  is_manual_ = std::any_of(flat.nodes.begin(), flat.nodes.end(),
+                           [](const Node& node) { return is_border(*node.instruction); });
+  std::vector<std::size_t> tensors = relate_whole(flat);
+  while (loops_vary()) {
+    tensors_ = Tensors(equal);
+    variables_.clear();
+    conditions_.clear();
+    borders_.clear();
+    tensors = relate_whole(flat);
+  }
   for (const std::size_t each : flat.outputs) whole_.push_back(tensors[each]);
   if (inputs.size() != flat.inputs.size()) malformed("the relation of inputs");
   for (std::size_t k = 0; k < inputs.size(); ++k)
     relate_input(k, flat.nodes[flat.inputs[k]].shape, inputs[k]);
   execute_numbers(devices);
+}
+
+/// Whether an iteration makes what is less alike, on devices, than was taken.
+bool RelatedModules::loops_vary() {
+  bool is_more = false;
+  for (std::size_t k = 0; k < variables_.size(); ++k) {
+    const Numbering alike = tensors_.alike(variables_[k].tensor, places_.devices());
+    const Numbering next = tensors_.alike(variables_[k].next, places_.devices());
+    if (Places::common(alike, next) != alike) is_more = varying_.insert(k).second || is_more;
+  }
+  return is_more;
 }
 
 /// The tensors of the module that is not partitioned, by node.
@@ -369,6 +400,10 @@ std::vector<std::size_t> RelatedModules::relate_whole(const FlatModule& flat) {
     if (variable != flat.variables.end()) {
       const std::size_t first = tensors[node.operands.at(0)];
       tensor = tensors_.variable(variables_.size(), first, node.shape);
+      Numbering alike = tensors_.alike(first, places_.devices());
+      if (varying_.contains(variables_.size())) std::iota(alike.begin(), alike.end(), 0U);
+      const Tensors::Tensor made = tensors_.at(*tensor);
+      tensors_.family(made.form, {}, made.kind, made.sizes, std::move(alike));
       numbers[i] = variables_.size();
       variables_.push_back({variable->second.loop, *tensor, first, 0, tensors_.result(*tensor)});
     } else if (result != flat.results.end()) {
@@ -384,6 +419,13 @@ std::vector<std::size_t> RelatedModules::relate_whole(const FlatModule& flat) {
         operands.push_back(tensors[each]);
       }
       tensor = tensors_.make(form_of(flat.module, node, sizes), operands, kind_of(node.shape.type));
+    }
+    if (!tensor && is_manual_) {
+      try {
+        tensor = manual_tensor(flat, node, tensors);
+      } catch (const CheckFailure&) {
+        tensor.reset();  // Nothing is known of it.
+      }
     }
     if (tensor && tensors_.at(*tensor).sizes != node.shape.sizes)
       malformed("the shape of " + printable(node.instruction->name));
@@ -547,6 +589,7 @@ bool RelatedModules::answers(std::size_t number, std::size_t output,
   const Fact& fact = facts_.at(number);
   if (fact.node != local_.outputs.at(relation.number) || fact.tensor != whole_.at(output))
     return false;
+  if (tensors_.varies(fact.tensor)) return false;
   if (fact.view || fact.partial.has_value() != relation.reducer.has_value()) return false;
   std::map<std::uint32_t, std::uint32_t> part_of, copies_of;
   for (const Piece& piece : relation.pieces) {

@@ -96,6 +96,11 @@ class Tensors {
   std::optional<std::size_t> constant(const Instruction& instruction);
   /// A tensor of which nothing is known.
   std::size_t unknown(const Shape& shape);
+  /// A tensor that every device has its own of; devices in one class of `alike` have the same.
+  std::size_t family(Form form, std::vector<std::size_t> operands, const std::string& kind,
+                     Index sizes, Numbering alike);
+  Numbering alike(std::size_t number, std::size_t devices) const;
+  bool varies(std::size_t number) const { return alike_.contains(number); }
   /// What a loop changes, in any iteration, and what it is after the loop.
   std::size_t variable(std::size_t number, std::size_t first, const Shape& shape);
   std::size_t result(std::size_t variable);
@@ -119,6 +124,7 @@ class Tensors {
   std::set<std::string> equal_;
   std::deque<Tensor> tensors_;
   std::map<std::size_t, std::size_t> first_;  ///< of variables
+  std::map<std::size_t, Numbering> alike_;    ///< of tensors that are not the same everywhere
   std::vector<bool> may_be_infinite_;
   std::map<Tensor, std::size_t> numbers_;
 };
@@ -271,6 +277,15 @@ class RelatedModules {
   /// Whether a fact about what a loop begins with, or makes in an iteration, says of `tensor` what
   /// is assumed.
   bool is_assumed(const Fact& fact, std::size_t tensor, const Fact& assumed) const;
+
+  /// Where a manual part of the module that is not partitioned begins or ends: the tensor that is
+  /// cut or put together, what is made of it, and where that is on every device.
+  struct Border {
+    std::size_t from = 0, to = 0;
+    std::vector<std::size_t> places;
+    bool is_cut = false;
+  };
+  const std::vector<Border>& borders() const { return borders_; }
   /// Integers of which every device knows what they are.
   bool has_numbers(std::size_t node) const { return !known_.at(node).devices.empty(); }
 
@@ -280,6 +295,15 @@ class RelatedModules {
   void execute_numbers(const Devices& devices);
   std::optional<Fact> of_numbers(std::size_t number, const Index& hint);
   std::vector<std::size_t> relate_whole(const FlatModule& flat);
+  bool loops_vary();
+  // relation_manual.cpp
+  std::vector<std::size_t> sources_of(const Node& node);
+  std::optional<std::size_t> exchange_of(const Module& module, const Node& node,
+                                         std::size_t operand);
+  std::optional<std::size_t> number_of_device(const Node& node);
+  std::optional<std::size_t> manual_tensor(const FlatModule& flat, const Node& node,
+                                           const std::vector<std::size_t>& tensors);
+  std::optional<Fact> seen_as(const Fact& fact, const Index& hint);
   std::optional<Fact> exchanged(const Node& node, const Fact& fact);  // relation_exchange.cpp
   // relation_loops.cpp
   std::optional<Fact> assumed(std::size_t node, const Facts& facts, const Index& hint);
@@ -287,7 +311,9 @@ class RelatedModules {
                                  const Index& hint);
   std::optional<std::size_t> variable_of(std::size_t tensor) const;
   std::optional<std::size_t> paired(std::size_t loop) const;
-  std::optional<Fact> collective(const Node& node, const Fact& fact);  // relation_places.cpp
+  // relation_places.cpp
+  std::optional<Fact> collective(const Node& node, const Fact& fact);
+  std::optional<Fact> gathered_or_summed(const Node& node, const Fact& fact);
   // relation_rules.cpp
   std::optional<Fact> elementwise(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> moved(const Node& node, Form form, const Facts& facts, const Index& hint);
@@ -320,6 +346,7 @@ class RelatedModules {
                            std::optional<std::size_t> partial = {});
 
   Budget& budget_;
+  Devices devices_;
   FlatModule local_;
   Tensors tensors_;
   Places places_;
@@ -329,6 +356,9 @@ class RelatedModules {
   std::vector<Value> known_;  ///< by node
   std::deque<Fact> facts_;
   std::vector<Variable> variables_;
+  std::set<std::size_t> varying_;  ///< variables that are not what they begin with is, everywhere
+  std::vector<Border> borders_;
+  bool is_manual_ = false;               ///< whether there are any
   std::vector<std::size_t> conditions_;  ///< of the loops of the module that is not partitioned
   /// Of a loop, facts about its variables; all that are assumed hold if it is closed.
   struct Assumptions {

@@ -132,7 +132,7 @@ std::optional<Fact> RelatedModules::after_loop(std::size_t node,
     }
     const Fact& goes_on = facts_.at(list.back());
     if (goes_on.node != loop.condition || goes_on.partial || goes_on.view ||
-        goes_on.tensor != conditions_[*paired(number)])
+        goes_on.tensor != conditions_[*paired(number)] || tensors_.varies(goes_on.tensor))
       return std::nullopt;
     all.closed = facts_.size();
   } else if (!list.empty()) {

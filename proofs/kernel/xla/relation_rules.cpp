@@ -54,6 +54,11 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
   budget_.spend(256 + 16 * list.size());
   const Node& node = local_.nodes.at(number);
   if (local_.results.contains(number)) return after_loop(number, list, hint);
+  if (list.size() == 1 && facts_.at(list[0]).node == number) {
+    auto result = seen_as(facts_[list[0]], hint);
+    if (result) result->node = number;
+    return result;
+  }
   Facts facts;
   // Without a fact about the condition a select is by what devices know of it.
   const bool is_choice = node.instruction->opcode == "select" && list.size() == 2;
@@ -88,6 +93,8 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
       }
     }
   } else if (!node.is_function) {
+    if (const auto id = list.empty() ? number_of_device(node) : std::nullopt)
+      result = Fact{0, *id, {}, {}};
     if (facts.size() == 1 && node.operands.size() == 1 && !facts[0]->view)
       result = collective(node, *facts[0]);
   } else {
@@ -131,6 +138,8 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
   if (result->places.size() != tensor.sizes.size() ||
       (is_condition ? "pred" : tensor.kind) != kind_of(node.shape.type))
     return std::nullopt;
+  // Parts on different devices would be of different tensors.
+  if (result->partial && tensors_.varies(result->tensor)) return std::nullopt;
   for (std::size_t k = 0; k < result->places.size(); ++k) {
     const Place& place = places_.at(result->places[k]);
     if (place.size != node.shape.sizes.at(k) || place.whole != tensor.sizes[k]) return std::nullopt;

@@ -330,6 +330,12 @@ std::size_t Tensors::intern(Tensor tensor) {
     may_be = may_be || may_be_infinite_[each] ||
              (may_be_zero(each) && is_one_of(opcode, {"atanh", "divide", "log", "power", "rsqrt"}));
   }
+  for (const std::size_t each : known.operands) {
+    const auto own = alike_.find(each);
+    if (own == alike_.end()) continue;
+    const auto [all, is_first] = alike_.emplace(found->second, own->second);
+    if (!is_first) all->second = Places::common(all->second, own->second);
+  }
   tensors_.push_back(known);
   may_be_infinite_.push_back(may_be);
   return found->second;
@@ -347,6 +353,23 @@ bool Tensors::may_be_zero(std::size_t number) const {
   if (is_one_of(known.form.opcode, {"broadcast", "convert", "loop"}))
     return may_be_zero(known.operands[0]);
   return is_zero(number) || (first_.contains(number) && may_be_zero(first_.at(number)));
+}
+
+std::size_t Tensors::family(Form form, std::vector<std::size_t> operands, const std::string& kind,
+                            Index sizes, Numbering alike) {
+  const std::size_t number = intern({std::move(form), std::move(operands), kind, std::move(sizes)});
+  const bool is_same =
+      std::all_of(alike.begin(), alike.end(), [](std::uint32_t device) { return device == 0; });
+  if (is_same)
+    alike_.erase(number);
+  else
+    alike_[number] = std::move(alike);
+  return number;
+}
+
+Numbering Tensors::alike(std::size_t number, std::size_t devices) const {
+  const auto found = alike_.find(number);
+  return found == alike_.end() ? Numbering(devices, 0) : found->second;
 }
 
 std::size_t Tensors::variable(std::size_t number, std::size_t first, const Shape& shape) {
