@@ -484,6 +484,11 @@ class RelationSearch : private FactSearch {
                        name);
   }
 
+  /// Whether it is about the array that the fact that it comes from is about.
+  bool is_seen_otherwise(const Line& line) const {
+    return line.facts.size() == 1 && lines_[line.facts[0]].node == line.node;
+  }
+
   /// The facts that these need. What is assumed in a loop needs the fact about what that is after
   /// an iteration, and that about the condition.
   std::vector<bool> used_by(Numbers left) const {
@@ -497,7 +502,7 @@ class RelationSearch : private FactSearch {
       const Line& line = lines_[fact];
       const auto result = local.results.find(line.node);
       const auto variable = local.variables.find(line.node);
-      if (result != local.results.end()) {
+      if (result != local.results.end() && !is_seen_otherwise(line)) {
         const ClosedLoop& loop = closed_.at(result->second.loop).value();
         left.push_back(loop.assumptions.at(static_cast<std::size_t>(line.hint[0])));
         continue;
@@ -543,7 +548,8 @@ class RelationSearch : private FactSearch {
       if (!is_input && !used[k]) continue;
       numbers[k] = next++;
       if (is_input) continue;
-      const bool is_result = modules_.local().results.contains(lines_[k].node);
+      const bool is_result =
+          modules_.local().results.contains(lines_[k].node) && !is_seen_otherwise(lines_[k]);
       const Line line = is_result ? closing(lines_[k], used, closed) : lines_[k];
       nlohmann::ordered_json json = {line.node, line.facts.size()};
       for (const std::size_t each : line.facts) json.push_back(numbers[each]);

@@ -487,7 +487,7 @@ void RelatedModules::relate_input(std::size_t number, const Shape& shape,
 
 std::size_t RelatedModules::add(Fact fact) {
   const auto variable = local_.variables.find(fact.node);
-  if (variable != local_.variables.end())
+  if (variable != local_.variables.end() && variable_of(fact.tensor))
     assumptions_[variable->second.loop].facts.push_back(facts_.size());
   facts_.push_back(std::move(fact));
   return facts_.size() - 1;

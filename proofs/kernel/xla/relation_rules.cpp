@@ -53,12 +53,12 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
                                             const Index& hint) {
   budget_.spend(256 + 16 * list.size());
   const Node& node = local_.nodes.at(number);
-  if (local_.results.contains(number)) return after_loop(number, list, hint);
   if (list.size() == 1 && facts_.at(list[0]).node == number) {
     auto result = seen_as(facts_[list[0]], hint);
     if (result) result->node = number;
     return result;
   }
+  if (local_.results.contains(number)) return after_loop(number, list, hint);
   Facts facts;
   // Without a fact about the condition a select is by what devices know of it.
   const bool is_choice = node.instruction->opcode == "select" && list.size() == 2;
