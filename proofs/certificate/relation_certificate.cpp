@@ -373,16 +373,18 @@ class RelationSearch : private FactSearch {
     if (opcode == "reshape" || opcode == "bitcast") {
       for (const std::size_t fact : first) {
         const Tensors::Tensor& whole = modules_.tensors().at(modules_.facts()[fact].tensor);
-        std::vector<Index> candidates = {
-            reshaped(own_sizes(here.operands[0]), whole.sizes, own_sizes(node))};
         const bool is_reshape = whole.form.opcode == "reshape";
         const std::size_t base = is_reshape ? whole.operands[0] : modules_.facts()[fact].tensor;
-        if (is_reshape) candidates.push_back(modules_.tensors().at(base).sizes);
+        // Those that the other module has, before a guess: where dimensions of one index are
+        // ambiguous it is one of these.
+        std::vector<Index> candidates;
         for (const std::size_t each : made_of(base, "reshape"))
           candidates.push_back(modules_.tensors().at(each).sizes);
-        for (const Index& sizes : candidates) {
-          if (derive(node, {fact}, sizes)) break;
-        }
+        const Index guess = reshaped(own_sizes(here.operands[0]), whole.sizes, own_sizes(node));
+        if (is_reshape) candidates.push_back(modules_.tensors().at(base).sizes);
+        bool found = false;
+        for (const Index& sizes : candidates) found = derive(node, {fact}, sizes) || found;
+        if (!found) derive(node, {fact}, guess);
       }
       return;
     }
