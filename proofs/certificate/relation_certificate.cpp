@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/limits.h"
+#include "proofs/certificate/loop_search.h"
 #include "proofs/kernel/claims.h"
 #include "proofs/kernel/xla/relation.h"
 
@@ -28,7 +29,7 @@ constexpr std::size_t kMaxChoices = 24;  ///< of facts about operands
 constexpr int kMaxDepth = 1000;          ///< of nodes whose sizes are asked for
 
 /// Finds facts from inputs to outputs, each with the rules of the checker.
-class RelationSearch {
+class RelationSearch : private FactSearch {
  public:
   RelationSearch(RelatedModules& modules, const std::vector<Relation>& outputs,
                  const Limits& limits)
@@ -44,12 +45,8 @@ class RelationSearch {
 
   /// relation.json, or nothing. Throws LimitReached.
   std::optional<std::string> run() {
-    const auto& nodes = modules_.local().nodes;
-    const std::vector<bool> needed = needed_nodes();
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      watch_.take(0);
-      if (needed[i]) relate(i);
-    }
+    needed_ = needed_nodes();
+    relate_nodes(0, needed_.size());
     Numbers answers;
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
       const std::size_t node = modules_.local().outputs.at(outputs_[k].number);
@@ -86,11 +83,75 @@ class RelationSearch {
     const auto& local = modules_.local();
     std::vector<bool> needed(local.nodes.size(), false);
     for (const std::size_t each : local.outputs) needed[each] = true;
-    for (std::size_t i = needed.size(); i-- > 0;) {
-      if (!needed[i]) continue;
-      for (const std::size_t each : local.nodes[i].operands) needed[each] = true;
+    for (bool is_more = true; is_more;) {
+      is_more = false;
+      for (std::size_t i = needed.size(); i-- > 0;) {
+        if (!needed[i]) continue;
+        for (const std::size_t each : local.nodes[i].operands) needed[each] = true;
+      }
+      // What is needed in an iteration is that after the one before.
+      for (const auto& [node, array] : local.variables) {
+        const std::size_t next = local.loops[array.loop].next[array.number];
+        if (!needed[node] || needed[next]) continue;
+        needed[next] = true;
+        is_more = true;
+      }
     }
     return needed;
+  }
+
+  void relate_nodes(std::size_t begin, std::size_t end) override {
+    const auto& local = modules_.local();
+    for (std::size_t i = begin; i < end; ++i) {
+      watch_.take(0);
+      const auto variable = local.variables.find(i);
+      if (variable != local.variables.end()) {
+        // The first array that it changes; the others stand beside it.
+        const std::size_t number = variable->second.loop;
+        const kernel::xla::Loop& loop = local.loops[number];
+        if (loop.begin < begin) continue;
+        const bool is_needed = std::any_of(loop.variables.begin(), loop.variables.end(),
+                                           [&](std::size_t each) { return needed_[each]; });
+        closed_[number] = is_needed ? relate_loop(*this, modules_, number, needed_) : std::nullopt;
+        i = loop.end - 1;
+      } else if (needed_[i]) {
+        relate(i);
+        see_manual(i);
+      }
+    }
+  }
+
+  /// The same array as a tensor of a manual part of the other module, or as what that makes.
+  void see_manual(std::size_t node) {
+    const auto& borders = modules_.borders();
+    for (std::size_t k = 0; k < of_[node].size() && !borders.empty(); ++k) {
+      for (std::size_t border = 0; border < borders.size(); ++border) {
+        if (borders[border].from == modules_.facts()[of_[node][k]].tensor)
+          derive(node, {of_[node][k]}, {static_cast<std::int64_t>(border)}, false);
+      }
+    }
+  }
+
+  const Numbers& facts_of(std::size_t node) const override { return of_[node]; }
+
+  void forget(std::size_t facts) override {
+    while (lines_.size() > facts) {
+      of_[lines_.back().node].pop_back();
+      lines_.pop_back();
+    }
+    modules_.forget(facts);
+    while (!tried_by_.empty() && tried_by_.back().first >= facts) {
+      tried_.erase(tried_by_.back().second);
+      tried_by_.pop_back();
+    }
+    while (!asked_by_.empty() && asked_by_.back().first >= facts) {
+      asked_.erase(asked_by_.back().second);
+      asked_by_.pop_back();
+    }
+  }
+
+  bool derive(std::size_t node, const Numbers& facts, const Index& hint) override {
+    return derive(node, facts, hint, false);
   }
 
   bool is_total(const Fact& fact) const {
@@ -99,10 +160,12 @@ class RelationSearch {
   }
 
   /// Whether there is a fact by this line; it is added unless it is known.
-  bool derive(std::size_t node, const Numbers& facts, const Index& hint, bool total = false) {
+  bool derive(std::size_t node, const Numbers& facts, const Index& hint, bool total) {
     if (of_[node].size() >= kMaxFacts) return false;
     Line line{node, facts, hint};
-    if (!tried_.insert(line).second) return false;
+    const auto [tried, is_new] = tried_.insert(line);
+    if (!is_new) return false;
+    tried_by_.emplace_back(lines_.size(), tried);
     auto fact = modules_.follows(node, facts, hint);
     if (!fact || (total && !is_total(*fact))) return false;
     for (const std::size_t each : of_[node]) {
@@ -144,11 +207,13 @@ class RelationSearch {
   }
 
   /// Facts about a node with whole tensors of these sizes, found where the node allows any.
-  Numbers request(std::size_t node, const Index& sizes) {
+  Numbers request(std::size_t node, const Index& sizes) override {
     Numbers known = with_sizes(node, sizes);
-    if (!known.empty() || sizes.size() != own_sizes(node).size() || depth_ > kMaxDepth ||
-        !asked_.insert({node, sizes}).second)
+    if (!known.empty() || sizes.size() != own_sizes(node).size() || depth_ > kMaxDepth)
       return known;
+    const auto [asked, is_new] = asked_.insert({node, sizes});
+    if (!is_new) return known;
+    asked_by_.emplace_back(lines_.size(), asked);
     ++depth_;
     answer(node, sizes);
     --depth_;
@@ -266,7 +331,10 @@ class RelationSearch {
       if (own_sizes(node).empty()) derive(node, {}, {});
       return;
     }
-    if (here.operands.empty()) return;
+    if (here.operands.empty()) {
+      derive(node, {}, {});
+      return;
+    }
     const Numbers first = of_[here.operands[0]];
     if (!here.is_function) {
       for (const std::size_t fact : first) derive(node, {fact}, {});
@@ -305,16 +373,18 @@ class RelationSearch {
     if (opcode == "reshape" || opcode == "bitcast") {
       for (const std::size_t fact : first) {
         const Tensors::Tensor& whole = modules_.tensors().at(modules_.facts()[fact].tensor);
-        std::vector<Index> candidates = {
-            reshaped(own_sizes(here.operands[0]), whole.sizes, own_sizes(node))};
         const bool is_reshape = whole.form.opcode == "reshape";
         const std::size_t base = is_reshape ? whole.operands[0] : modules_.facts()[fact].tensor;
-        if (is_reshape) candidates.push_back(modules_.tensors().at(base).sizes);
+        // Those that the other module has, before a guess: where dimensions of one index are
+        // ambiguous it is one of these.
+        std::vector<Index> candidates;
         for (const std::size_t each : made_of(base, "reshape"))
           candidates.push_back(modules_.tensors().at(each).sizes);
-        for (const Index& sizes : candidates) {
-          if (derive(node, {fact}, sizes)) break;
-        }
+        const Index guess = reshaped(own_sizes(here.operands[0]), whole.sizes, own_sizes(node));
+        if (is_reshape) candidates.push_back(modules_.tensors().at(base).sizes);
+        bool found = false;
+        for (const Index& sizes : candidates) found = derive(node, {fact}, sizes) || found;
+        if (!found) derive(node, {fact}, guess);
       }
       return;
     }
@@ -324,7 +394,7 @@ class RelationSearch {
     }
     if (opcode == "dynamic-slice") {
       for (const std::size_t fact : first) derive(node, {fact}, {});
-      if (!of_[node].empty()) return;
+      if (!of_[node].empty() && modules_.borders().empty()) return;
     }
     std::vector<Numbers> choices;
     for (std::size_t k = 0; k < here.operands.size(); ++k) {
@@ -416,14 +486,61 @@ class RelationSearch {
                        name);
   }
 
+  /// Whether it is about the array that the fact that it comes from is about.
+  bool is_seen_otherwise(const Line& line) const {
+    return line.facts.size() == 1 && lines_[line.facts[0]].node == line.node;
+  }
+
+  /// The facts that these need. What is assumed in a loop needs the fact about what that is after
+  /// an iteration, and that about the condition.
+  std::vector<bool> used_by(Numbers left) const {
+    const auto& local = modules_.local();
+    std::vector<bool> used(lines_.size(), false);
+    while (!left.empty()) {
+      const std::size_t fact = left.back();
+      left.pop_back();
+      if (used[fact]) continue;
+      used[fact] = true;
+      const Line& line = lines_[fact];
+      const auto result = local.results.find(line.node);
+      const auto variable = local.variables.find(line.node);
+      if (result != local.results.end() && !is_seen_otherwise(line)) {
+        const ClosedLoop& loop = closed_.at(result->second.loop).value();
+        left.push_back(loop.assumptions.at(static_cast<std::size_t>(line.hint[0])));
+        continue;
+      }
+      left.insert(left.end(), line.facts.begin(), line.facts.end());
+      if (variable == local.variables.end()) continue;
+      const ClosedLoop& loop = closed_.at(variable->second.loop).value();
+      const auto found = std::find(loop.assumptions.begin(), loop.assumptions.end(), fact);
+      left.push_back(loop.next.at(static_cast<std::size_t>(found - loop.assumptions.begin())));
+      left.push_back(loop.condition);
+    }
+    return used;
+  }
+
+  /// The line of a fact about what a loop makes, with those of its assumptions that are used; the
+  /// first one of a loop closes it.
+  Line closing(Line line, const std::vector<bool>& used, std::set<std::size_t>& closed) const {
+    const std::size_t number = modules_.local().results.at(line.node).loop;
+    const ClosedLoop& loop = closed_.at(number).value();
+    const auto which = static_cast<std::size_t>(line.hint[0]);
+    line.facts.clear();
+    line.hint[0] = 0;
+    const bool is_first = closed.insert(number).second;
+    for (std::size_t k = 0; k < loop.assumptions.size(); ++k) {
+      if (!used[loop.assumptions[k]]) continue;
+      if (k < which) ++line.hint[0];
+      if (is_first) line.facts.push_back(loop.next[k]);
+    }
+    if (is_first) line.facts.push_back(loop.condition);
+    return line;
+  }
+
   /// Only the facts that the outputs need.
   std::string text_of(const Numbers& answers) const {
-    std::vector<bool> used(lines_.size(), false);
-    for (const std::size_t each : answers) used[each] = true;
-    for (std::size_t k = lines_.size(); k-- > 0;) {
-      if (!used[k]) continue;
-      for (const std::size_t each : lines_[k].facts) used[each] = true;
-    }
+    const std::vector<bool> used = used_by(answers);
+    std::set<std::size_t> closed;
     nlohmann::ordered_json facts = nlohmann::ordered_json::array();
     Numbers numbers(lines_.size());
     std::size_t next = 0;
@@ -433,10 +550,13 @@ class RelationSearch {
       if (!is_input && !used[k]) continue;
       numbers[k] = next++;
       if (is_input) continue;
-      nlohmann::ordered_json line = {lines_[k].node, lines_[k].facts.size()};
-      for (const std::size_t each : lines_[k].facts) line.push_back(numbers[each]);
-      for (const std::int64_t each : lines_[k].hint) line.push_back(each);
-      facts.push_back(std::move(line));
+      const bool is_result =
+          modules_.local().results.contains(lines_[k].node) && !is_seen_otherwise(lines_[k]);
+      const Line line = is_result ? closing(lines_[k], used, closed) : lines_[k];
+      nlohmann::ordered_json json = {line.node, line.facts.size()};
+      for (const std::size_t each : line.facts) json.push_back(numbers[each]);
+      for (const std::int64_t each : line.hint) json.push_back(each);
+      facts.push_back(std::move(json));
     }
     nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
     for (const std::size_t each : answers) outputs.push_back(numbers[each]);
@@ -452,6 +572,11 @@ class RelationSearch {
   std::vector<Line> lines_;                      ///< by fact; of inputs nothing
   std::set<Line> tried_;
   std::set<std::pair<std::size_t, Index>> asked_;
+  // What was tried and asked, in order, at a number of facts.
+  std::vector<std::pair<std::size_t, std::set<Line>::iterator>> tried_by_;
+  std::vector<std::pair<std::size_t, std::set<std::pair<std::size_t, Index>>::iterator>> asked_by_;
+  std::vector<bool> needed_;
+  std::map<std::size_t, std::optional<ClosedLoop>> closed_;  ///< by local loop
   int depth_ = 0;
   std::size_t indexed_ = 0;
   std::map<std::pair<std::size_t, std::string>, Numbers> made_of_;

@@ -47,7 +47,7 @@ TEST_CASE(
     "p2-check is small enough to be read: under 1,750 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines, 580 for all sizes, 2,500 for one-sided "
     "plans, in JSON and in text, and algorithms of MSCCL, 4,550 for executing modules of XLA, "
-    "2,400 for "
+    "3,050 for "
     "their relation at every node") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto relations = [](const std::string& name) { return name == "relation"; };
@@ -74,7 +74,9 @@ TEST_CASE(
   CHECK(checker_lines(modules) > 1000);
   CHECK(checker_lines(modules) < 4550);  // a reader and an interpreter
   CHECK(checker_lines(relations) > 1000);
-  CHECK(checker_lines(relations) < 2400);  // a rule for every operation
+  // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
+  // for all-to-alls, and for manual parts, in which every device has tensors of its own.
+  CHECK(checker_lines(relations) < 3050);
   CHECK(checker_lines(onesided) > 1000);
   // Three readers (plans in JSON, in text, with expressions and loops; XML), an order, a run. 170
   // lines are for counters whose signals end waits as the interleaving has it: an execution in

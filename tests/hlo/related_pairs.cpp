@@ -67,8 +67,20 @@ kernel::Verdict executed(const CertificateFiles& files) {
   }
 }
 
-std::string whole(const Pair& pair) { return before_text(pair.before); }
-std::string local(const Pair& pair) { return after_text(pair.after, 4); }
+namespace {
+
+std::string with(std::string text, const std::string& computations) {
+  return text.insert(text.find("ENTRY"), computations);
+}
+
+}  // namespace
+
+std::string whole(const Pair& pair) {
+  return with(before_text(pair.before), pair.computations_before);
+}
+std::string local(const Pair& pair) {
+  return with(after_text(pair.after, 4), pair.computations_after);
+}
 
 std::vector<Pair> right_pairs() {
   const std::string x = "  x = f32[4,8] parameter(0)\n";
@@ -77,7 +89,7 @@ std::vector<Pair> right_pairs() {
   const std::string dot = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
   const std::string sum_a = fmt::format("{}, to_apply=add\n", kAlongA);
   const std::string sum_b = fmt::format("{}, to_apply=add\n", kAlongB);
-  return {
+  std::vector<Pair> all = {
       // elementwise, with a free broadcast and a scalar condition
       {x + "  c = f32[] constant(2)\n  b = f32[4,8] broadcast(c), dimensions={}\n"
            "  ROOT y = f32[4,8] multiply(x, b)\n",
@@ -248,6 +260,8 @@ std::vector<Pair> right_pairs() {
       {x + "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=add\n",
        x + "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=add\n", ".. -> .."},
   };
+  for (Pair& pair : loop_pairs()) all.push_back(std::move(pair));
+  return all;
 }
 
 }  // namespace p2::hlo

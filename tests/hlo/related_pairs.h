@@ -17,6 +17,8 @@ struct Pair {
   std::string before;
   std::string after;
   std::string held;
+  std::string computations_before = {};
+  std::string computations_after = {};
 };
 
 /// The relation of a pair, for --relate, from `held`.
@@ -41,7 +43,9 @@ constexpr const char* kAlongB =
     "replica_groups={{0,1},{2,3}}, channel_id=1, "
     "use_global_device_ids=true";
 
-/// Right pairs: of every rule a case to which it applies.
+/// Right pairs with loops and all-to-alls.
+std::vector<Pair> loop_pairs();
+/// Right pairs, these among them: of every rule a case to which it applies.
 std::vector<Pair> right_pairs();
 
 }  // namespace p2::hlo

@@ -36,7 +36,7 @@ class Alteration {
     return std::uniform_int_distribution<std::size_t>(0, end - 1)(random_);
   }
   std::string module(std::string text) {
-    const std::size_t entry = text.find("ENTRY");
+    const std::size_t entry = std::min(text.find("loop_body"), text.find("ENTRY"));
     if (below(3) == 0) {
       static const std::pair<const char*, const char*> kWords[] = {
           {" add(", " subtract("},
@@ -57,7 +57,14 @@ class Alteration {
           {"subtract(c, o)", "subtract(c, q)"},
           {"clamp(zs, i, hs)", "clamp(zs, i, q)"},
           {"(o, zb, x)", "(o, x, zb)"},
-          {"constant(0)", "constant(1)"}};
+          {"constant(0)", "constant(1)"},
+          {"constant(3)", "constant(2)"},
+          {", i, zero", ", next, zero"},
+          {"add(x, s)", "add(x, d)"},
+          {"tuple(next, a, ", "tuple(next, x, "},
+          {"tuple(next, a, m)", "tuple(next, m, a)"},
+          {"tuple(y, q)", "tuple(q, y)"},
+          {"all-to-all(", "copy("}};
       for (int tries = 0; tries < 20; ++tries) {
         const auto& [from, to] = kWords[below(std::size(kWords))];
         const std::size_t at = text.find(from, entry);

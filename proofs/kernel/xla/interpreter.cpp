@@ -45,6 +45,7 @@ bool returns_operand(const std::string& opcode) {
                                              "copy",
                                              "copy-done",
                                              "copy-start",
+                                             "opt-barrier",
                                              "optimization-barrier"};
   return kAll.contains(opcode);
 }

@@ -185,6 +185,11 @@ struct Sharding {
                           const Devices& devices);
 };
 
+/// How the operand of this number is cut where a manual part begins, or put together where it ends.
+Sharding manual_sharding(const Module& module, const Computation& computation,
+                         const Instruction& instruction, std::size_t number, bool is_cut,
+                         const Devices& devices);
+
 /// Lists of ids: `{{0,1},{2,3}}`, or tiles of an iota, `[2,4]<=[4,2]T(1,0)`.
 std::vector<Index> id_lists(std::string_view text);
 /// Groups along axes of a mesh, `mesh['a'=2,'b'=4] {'a'}`; `devices` as the attribute device_ids.

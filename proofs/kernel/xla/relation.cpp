@@ -3,6 +3,7 @@
 #include "proofs/kernel/xla/relation.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "proofs/kernel/input.h"
@@ -28,6 +29,12 @@ bool calls_one_of(const Instruction& instruction, std::initializer_list<const ch
 bool is_note(const Instruction& instruction) {
   return calls_one_of(instruction, {"AwsNeuronTransferWithStaticRing", "MoveToDevice", "MoveToHost",
                                     "Sharding", "xla.sdy.FuncResultSharding"});
+}
+
+/// Where a part begins or ends that is written for one device.
+bool is_border(const Instruction& instruction) {
+  return calls_one_of(instruction, {"SPMDFullToShardShape", "SPMDShardToFullShape",
+                                    "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"});
 }
 
 /// Of computations that take operands and nothing else.
@@ -86,7 +93,8 @@ class Flattening {
       for (const Instruction& each : computation.instructions) {
         if (is_one_of(each.opcode, {"infeed", "outfeed", "recv", "recv-done", "send", "send-done",
                                     "rng", "rng-get-and-update-state"}) ||
-            (each.attributes.contains("custom_call_has_side_effect") && !is_note(each)))
+            (each.attributes.contains("custom_call_has_side_effect") && !is_note(each) &&
+             !is_border(each)))
           not_covered(printable(each.opcode));
       }
     }
@@ -175,6 +183,7 @@ class Flattening {
       return parts[static_cast<std::size_t>(index)];
     }
     if (returns_operand(opcode) || is_note(instruction)) return operands.at(0);
+    if (opcode == "while") return loop(computation, instruction, operands.at(0));
     if (is_one_of(opcode, {"call", "fusion", "async-start"})) {
       const char* key = opcode == "call" ? "to_apply" : "calls";
       return of(flat_.module.called(instruction.attribute(key)), operands);
@@ -219,6 +228,83 @@ class Flattening {
     return tree;
   }
 
+  /// The same tree of other arrays.
+  static Tree with_nodes(Tree tree, std::span<const std::size_t>& nodes) {
+    if (tree.node) {
+      tree.node = nodes.front();
+      nodes = nodes.subspan(1);
+    }
+    for (Tree& part : tree.parts) part = with_nodes(std::move(part), nodes);
+    return tree;
+  }
+
+  /// One iteration. An array that it returns as it is is that before the loop.
+  Tree loop(const Computation& computation, const Instruction& instruction, const Tree& before) {
+    const Computation& body = flat_.module.called(instruction.attribute("body"));
+    const Computation& condition = flat_.module.called(instruction.attribute("condition"));
+    std::vector<std::size_t> first, variables, next;
+    arrays_of(before, first);
+    Loop loop;
+    loop.begin = flat_.nodes.size();
+    for (const std::size_t each : first) {
+      Node node{&body, &body.instructions.at(body.parameters.at(0)), {each}, {}, 0, false};
+      node.shape = flat_.nodes[each].shape;
+      variables.push_back(add(std::move(node)));
+    }
+    std::span<const std::size_t> list(variables);
+    const Tree changing = with_nodes(before, list);
+    arrays_of(of(body, {changing}), next);
+    const Tree goes_on = of(condition, {changing});
+    loop.end = flat_.nodes.size();
+    const auto fits = [&](std::size_t k) {
+      const Shape& shape = flat_.nodes[first[k]].shape;
+      const Shape& after = flat_.nodes[next[k]].shape;
+      return shape.sizes == after.sizes && shape.type == after.type;
+    };
+    bool is_known = next.size() == first.size() && goes_on.node &&
+                    flat_.nodes[*goes_on.node].shape.sizes.empty() &&
+                    flat_.nodes[*goes_on.node].shape.type.is_boolean();
+    for (std::size_t k = 0; is_known && k < first.size(); ++k) is_known = fits(k);
+    if (!is_known) return leaves(computation, instruction, instruction.shape);
+    std::map<std::size_t, std::size_t> kept;
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      if (next[k] == variables[k]) kept[variables[k]] = first[k];
+    }
+    const auto without_kept = [&](std::size_t& node) {
+      const auto found = kept.find(node);
+      if (found != kept.end()) node = found->second;
+    };
+    for (std::size_t i = loop.begin; i < loop.end; ++i) {
+      for (std::size_t& each : flat_.nodes[i].operands) without_kept(each);
+    }
+    for (Loop& inner : flat_.loops) {
+      if (!loop.contains(inner)) continue;
+      for (std::size_t& each : inner.first) without_kept(each);
+      for (std::size_t& each : inner.next) without_kept(each);
+      without_kept(inner.condition);
+    }
+    loop.condition = *goes_on.node;
+    without_kept(loop.condition);
+    std::vector<std::size_t> results;
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      results.push_back(first[k]);
+      if (kept.contains(variables[k])) continue;
+      without_kept(next[k]);
+      Node node{&computation, &instruction, {next[k], loop.condition}, {}, 0, false};
+      node.shape = flat_.nodes[first[k]].shape;
+      results.back() = add(std::move(node));
+      flat_.variables[variables[k]] = {flat_.loops.size(), loop.first.size()};
+      flat_.results[results.back()] = {flat_.loops.size(), loop.first.size()};
+      loop.first.push_back(first[k]);
+      loop.variables.push_back(variables[k]);
+      loop.next.push_back(next[k]);
+      loop.results.push_back(results.back());
+    }
+    flat_.loops.push_back(std::move(loop));
+    list = results;
+    return with_nodes(before, list);
+  }
+
   FlatModule& flat_;
   Budget& budget_;
   int depth_ = 0;
@@ -260,23 +346,70 @@ RelatedModules::RelatedModules(const Module& whole, const Module& local, const D
                                const std::vector<Relation>& inputs,
                                const std::set<std::string>& equal, Budget& budget)
     : budget_(budget),
+      devices_(devices),
       local_(local, budget),
       tensors_(equal),
       places_(devices.count()),
       numbers_(make_numbers(0, 0)),
       interpreter_(local, *numbers_, devices, budget) {
   const FlatModule flat(whole, budget);
+  assumptions_.resize(local_.loops.size());
+  is_manual_ = std::any_of(flat.nodes.begin(), flat.nodes.end(),
+                           [](const Node& node) { return is_border(*node.instruction); });
+  std::vector<std::size_t> tensors = relate_whole(flat);
+  while (loops_vary()) {
+    tensors_ = Tensors(equal);
+    variables_.clear();
+    conditions_.clear();
+    borders_.clear();
+    tensors = relate_whole(flat);
+  }
+  for (const std::size_t each : flat.outputs) whole_.push_back(tensors[each]);
+  if (inputs.size() != flat.inputs.size()) malformed("the relation of inputs");
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    relate_input(k, flat.nodes[flat.inputs[k]].shape, inputs[k]);
+  execute_numbers(devices);
+}
+
+/// Whether an iteration makes what is less alike, on devices, than was taken.
+bool RelatedModules::loops_vary() {
+  bool is_more = false;
+  for (std::size_t k = 0; k < variables_.size(); ++k) {
+    const Numbering alike = tensors_.alike(variables_[k].tensor, places_.devices());
+    const Numbering next = tensors_.alike(variables_[k].next, places_.devices());
+    if (Places::common(alike, next) != alike) is_more = varying_.insert(k).second || is_more;
+  }
+  return is_more;
+}
+
+/// The tensors of the module that is not partitioned, by node.
+std::vector<std::size_t> RelatedModules::relate_whole(const FlatModule& flat) {
   std::vector<std::size_t> tensors(flat.nodes.size());
   std::vector<bool> is_input(flat.nodes.size(), false);
   for (std::size_t k = 0; k < flat.inputs.size(); ++k) {
     tensors[flat.inputs[k]] = tensors_.input(k, flat.nodes[flat.inputs[k]].shape);
     is_input[flat.inputs[k]] = true;
   }
+  std::map<std::size_t, std::size_t> numbers;  // of variables, by node
   for (std::size_t i = 0; i < flat.nodes.size(); ++i) {
     const Node& node = flat.nodes[i];
     if (is_input[i]) continue;
     std::optional<std::size_t> tensor;
-    if (node.instruction->opcode == "constant") {
+    const auto variable = flat.variables.find(i);
+    const auto result = flat.results.find(i);
+    if (variable != flat.variables.end()) {
+      const std::size_t first = tensors[node.operands.at(0)];
+      tensor = tensors_.variable(variables_.size(), first, node.shape);
+      Numbering alike = tensors_.alike(first, places_.devices());
+      if (varying_.contains(variables_.size())) std::iota(alike.begin(), alike.end(), 0U);
+      const Tensors::Tensor made = tensors_.at(*tensor);
+      tensors_.family(made.form, {}, made.kind, made.sizes, std::move(alike));
+      numbers[i] = variables_.size();
+      variables_.push_back({variable->second.loop, *tensor, first, 0, tensors_.result(*tensor)});
+    } else if (result != flat.results.end()) {
+      const auto& [loop, number] = result->second;
+      tensor = variables_[numbers.at(flat.loops[loop].variables[number])].result;
+    } else if (node.instruction->opcode == "constant") {
       tensor = tensors_.constant(*node.instruction);
     } else if (node.is_function) {
       std::vector<Index> sizes;
@@ -285,17 +418,28 @@ RelatedModules::RelatedModules(const Module& whole, const Module& local, const D
         sizes.push_back(flat.nodes[each].shape.sizes);
         operands.push_back(tensors[each]);
       }
-      tensor = tensors_.make(form_of(whole, node, sizes), operands, kind_of(node.shape.type));
+      tensor = tensors_.make(form_of(flat.module, node, sizes), operands, kind_of(node.shape.type));
+    }
+    if (!tensor && is_manual_) {
+      try {
+        tensor = manual_tensor(flat, node, tensors);
+      } catch (const CheckFailure&) {
+        tensor.reset();  // Nothing is known of it.
+      }
     }
     if (tensor && tensors_.at(*tensor).sizes != node.shape.sizes)
       malformed("the shape of " + printable(node.instruction->name));
     tensors[i] = tensor ? *tensor : tensors_.unknown(node.shape);
   }
-  for (const std::size_t each : flat.outputs) whole_.push_back(tensors[each]);
-  if (inputs.size() != flat.inputs.size()) malformed("the relation of inputs");
-  for (std::size_t k = 0; k < inputs.size(); ++k)
-    relate_input(k, flat.nodes[flat.inputs[k]].shape, inputs[k]);
-  execute_numbers(devices);
+  std::vector<std::pair<std::size_t, std::size_t>> nexts;
+  for (const auto& [node, array] : flat.variables) {
+    Variable& variable = variables_[numbers.at(node)];
+    variable.next = tensors[flat.loops[array.loop].next[array.number]];
+    nexts.emplace_back(variable.tensor, variable.next);
+  }
+  tensors_.spread(nexts);
+  for (const Loop& loop : flat.loops) conditions_.push_back(tensors[loop.condition]);
+  return tensors;
 }
 
 /// What a device holds in no box is anything.
@@ -342,6 +486,9 @@ void RelatedModules::relate_input(std::size_t number, const Shape& shape,
 }
 
 std::size_t RelatedModules::add(Fact fact) {
+  const auto variable = local_.variables.find(fact.node);
+  if (variable != local_.variables.end() && variable_of(fact.tensor))
+    assumptions_[variable->second.loop].facts.push_back(facts_.size());
   facts_.push_back(std::move(fact));
   return facts_.size() - 1;
 }
@@ -439,6 +586,7 @@ bool RelatedModules::answers(std::size_t number, std::size_t output,
   const Fact& fact = facts_.at(number);
   if (fact.node != local_.outputs.at(relation.number) || fact.tensor != whole_.at(output))
     return false;
+  if (tensors_.varies(fact.tensor)) return false;
   if (fact.view || fact.partial.has_value() != relation.reducer.has_value()) return false;
   std::map<std::uint32_t, std::uint32_t> part_of, copies_of;
   for (const Piece& piece : relation.pieces) {

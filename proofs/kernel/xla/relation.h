@@ -29,13 +29,32 @@ struct Node {
   bool is_function = false;  ///< whether it is one of its operands, and nothing else
 };
 
-/// A module with calls and fusions in place. Operands stand before their uses.
+/// A `while` loop of a module without calls and tuples: nodes, for every array that an iteration
+/// changes.
+struct Loop {
+  std::size_t begin = 0, end = 0;      ///< the nodes that are executed in every iteration
+  std::vector<std::size_t> first;      ///< before the loop
+  std::vector<std::size_t> variables;  ///< at the begin of an iteration; nodes of their own
+  std::vector<std::size_t> next;       ///< after an iteration
+  std::vector<std::size_t> results;    ///< after the loop; nodes of their own
+  std::size_t condition = 0;
+
+  bool contains(const Loop& other) const { return begin <= other.begin && other.end <= end; }
+};
+
+/// A module with calls, fusions and one iteration of every loop in place. Operands stand before
+/// their uses.
 struct FlatModule {
   explicit FlatModule(const Module& source, Budget& budget);
 
   const Module& module;
   std::vector<Node> nodes;
   std::vector<std::size_t> inputs, outputs;
+  std::vector<Loop> loops;  ///< inner ones first
+  struct LoopArray {
+    std::size_t loop = 0, number = 0;
+  };
+  std::map<std::size_t, LoopArray> variables, results;  ///< by their nodes
 };
 
 /// What an operation is, besides its operands and the type of its result.
@@ -77,6 +96,17 @@ class Tensors {
   std::optional<std::size_t> constant(const Instruction& instruction);
   /// A tensor of which nothing is known.
   std::size_t unknown(const Shape& shape);
+  /// A tensor that every device has its own of; devices in one class of `alike` have the same.
+  std::size_t family(Form form, std::vector<std::size_t> operands, const std::string& kind,
+                     Index sizes, Numbering alike);
+  Numbering alike(std::size_t number, std::size_t devices) const;
+  bool varies(std::size_t number) const { return alike_.contains(number); }
+  /// What a loop changes, in any iteration, and what it is after the loop.
+  std::size_t variable(std::size_t number, std::size_t first, const Shape& shape);
+  std::size_t result(std::size_t variable);
+  /// Variables may be infinite or zero where what they are after an iteration may be, and so what
+  /// is computed from them.
+  void spread(const std::vector<std::pair<std::size_t, std::size_t>>& variables);
   const Tensor& at(std::size_t number) const { return tensors_.at(number); }
   std::size_t count() const { return tensors_.size(); }
   bool is_scalar(std::size_t number, const std::string& value) const;
@@ -93,8 +123,11 @@ class Tensors {
   std::size_t intern(Tensor tensor);
   std::optional<std::size_t> simplified(const Form& form, const std::vector<std::size_t>& operands,
                                         const std::string& kind);
+  bool update(std::size_t number);
+  bool add_to(std::size_t number, bool may_be_infinite, bool may_be_zero);
   std::set<std::string> equal_;
   std::deque<Tensor> tensors_;
+  std::map<std::size_t, Numbering> alike_;  ///< of tensors that are not the same everywhere
   std::vector<bool> may_be_infinite_, may_be_zero_;
   std::map<Tensor, std::size_t> numbers_;
 };
@@ -227,6 +260,8 @@ class RelatedModules {
                               const Index& hint);
   /// The number of a fact; `fact` has to follow.
   std::size_t add(Fact fact);
+  /// Facts from this number on are forgotten.
+  void forget(std::size_t count);
   /// Whether a fact about an output says what the relation says of it.
   bool answers(std::size_t fact, std::size_t output, const Relation& relation) const;
 
@@ -235,6 +270,25 @@ class RelatedModules {
   const Tensors& tensors() const { return tensors_; }
   const Places& places() const { return places_; }
   std::size_t output(std::size_t number) const { return whole_.at(number); }
+
+  /// An array that a loop of the module that is not partitioned changes: tensors.
+  struct Variable {
+    std::size_t loop = 0, tensor = 0, first = 0, next = 0, result = 0;
+  };
+  const std::vector<Variable>& variables() const { return variables_; }
+  std::size_t condition(std::size_t loop) const { return conditions_.at(loop); }
+  /// Whether a fact about what a loop begins with, or makes in an iteration, says of `tensor` what
+  /// is assumed.
+  bool is_assumed(const Fact& fact, std::size_t tensor, const Fact& assumed) const;
+
+  /// Where a manual part of the module that is not partitioned begins or ends: the tensor that is
+  /// cut or put together, what is made of it, and where that is on every device.
+  struct Border {
+    std::size_t from = 0, to = 0;
+    std::vector<std::size_t> places;
+    bool is_cut = false;
+  };
+  const std::vector<Border>& borders() const { return borders_; }
   /// Integers of which every device knows what they are.
   bool has_numbers(std::size_t node) const { return !known_.at(node).devices.empty(); }
 
@@ -243,7 +297,26 @@ class RelatedModules {
   void relate_input(std::size_t number, const Shape& shape, const Relation& relation);
   void execute_numbers(const Devices& devices);
   std::optional<Fact> of_numbers(std::size_t number, const Index& hint);
-  std::optional<Fact> collective(const Node& node, const Fact& fact);  // relation_places.cpp
+  std::vector<std::size_t> relate_whole(const FlatModule& flat);
+  bool loops_vary();
+  // relation_manual.cpp
+  std::vector<std::size_t> sources_of(const Node& node);
+  std::optional<std::size_t> exchange_of(const Module& module, const Node& node,
+                                         std::size_t operand);
+  std::optional<std::size_t> number_of_device(const Node& node);
+  std::optional<std::size_t> manual_tensor(const FlatModule& flat, const Node& node,
+                                           const std::vector<std::size_t>& tensors);
+  std::optional<Fact> seen_as(const Fact& fact, const Index& hint);
+  std::optional<Fact> exchanged(const Node& node, const Fact& fact);  // relation_exchange.cpp
+  // relation_loops.cpp
+  std::optional<Fact> assumed(std::size_t node, const Facts& facts, const Index& hint);
+  std::optional<Fact> after_loop(std::size_t node, const std::vector<std::size_t>& facts,
+                                 const Index& hint);
+  std::optional<std::size_t> variable_of(std::size_t tensor) const;
+  std::optional<std::size_t> paired(std::size_t loop) const;
+  // relation_places.cpp
+  std::optional<Fact> collective(const Node& node, const Fact& fact);
+  std::optional<Fact> gathered_or_summed(const Node& node, const Fact& fact);
   // relation_rules.cpp
   std::optional<Fact> elementwise(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> moved(const Node& node, Form form, const Facts& facts, const Index& hint);
@@ -276,6 +349,7 @@ class RelatedModules {
                            std::optional<std::size_t> partial = {});
 
   Budget& budget_;
+  Devices devices_;
   FlatModule local_;
   Tensors tensors_;
   Places places_;
@@ -284,6 +358,17 @@ class RelatedModules {
   Interpreter interpreter_;
   std::vector<Value> known_;  ///< by node
   std::deque<Fact> facts_;
+  std::vector<Variable> variables_;
+  std::set<std::size_t> varying_;  ///< variables that are not what they begin with is, everywhere
+  std::vector<Border> borders_;
+  bool is_manual_ = false;               ///< whether there are any
+  std::vector<std::size_t> conditions_;  ///< of the loops of the module that is not partitioned
+  /// Of a loop, facts about its variables; all that are assumed hold if it is closed.
+  struct Assumptions {
+    std::vector<std::size_t> facts;
+    std::optional<std::size_t> closed;  ///< at this number of facts
+  };
+  std::vector<Assumptions> assumptions_;  ///< of local loops
 };
 
 /// For writers of certificates: hands the modules of problem.json to `prove`, with the relation of

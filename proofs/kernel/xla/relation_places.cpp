@@ -249,6 +249,20 @@ Places::Reduced Places::summed(std::size_t partial,
 }
 
 std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fact) {
+  auto result = tensors_.varies(fact.tensor) ? std::nullopt : gathered_or_summed(node, fact);
+  if (result || !is_manual_ || fact.partial) return result;
+  // As a manual part of the other module does it.
+  for (const std::size_t place : fact.places) {
+    if (!places_.is_identity(place)) return std::nullopt;
+  }
+  const auto tensor = exchange_of(local_.module, node, fact.tensor);
+  if (!tensor) return std::nullopt;
+  result = Fact{0, *tensor, {}, {}};
+  for (const std::int64_t size : node.shape.sizes) result->places.push_back(places_.identity(size));
+  return result;
+}
+
+std::optional<Fact> RelatedModules::gathered_or_summed(const Node& node, const Fact& fact) {
   const Instruction& instruction = *node.instruction;
   std::string opcode = instruction.opcode;
   if (opcode.ends_with("-start")) opcode.resize(opcode.size() - 6);
@@ -257,21 +271,8 @@ std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fac
   Index sizes = own;
   if (opcode == "collective-permute") {
     if (fact.partial) return std::nullopt;
-    // Executed on the numbers of devices; nobody's is 0.
-    Value value;
-    for (std::size_t device = 0; device < places_.devices(); ++device) {
-      const Type type = type_called("s32");
-      const auto number = static_cast<std::int64_t>(device) + 1;
-      value.devices.push_back(
-          std::make_shared<const Tensor>(Tensor{type, {}, {numbers_->integer(number, type)}}));
-    }
-    value = interpreter_.result(*node.computation, instruction, {&value});
-    std::vector<std::size_t> sources;
-    bool is_all = true;
-    for (const TensorPtr& each : value.devices) {
-      sources.push_back(static_cast<std::size_t>(each->cells.at(0).value));
-      is_all = is_all && sources.back() != 0;
-    }
+    const std::vector<std::size_t> sources = sources_of(node);
+    const bool is_all = std::find(sources.begin(), sources.end(), 0U) == sources.end();
     if (!is_all) {
       if (own.empty()) return std::nullopt;
       const auto place = places_.fixed(result.places[0]);
@@ -287,6 +288,7 @@ std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fac
     }
     return result;
   }
+  if (opcode == "all-to-all") return exchanged(node, fact);
   const bool is_scatter = opcode == "reduce-scatter";
   if (opcode != "all-reduce" && opcode != "all-gather" && !is_scatter) return std::nullopt;
   const auto groups = interpreter_.groups_of(instruction, true);

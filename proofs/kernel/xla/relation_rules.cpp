@@ -53,6 +53,12 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
                                             const Index& hint) {
   budget_.spend(256 + 16 * list.size());
   const Node& node = local_.nodes.at(number);
+  if (list.size() == 1 && facts_.at(list[0]).node == number) {
+    auto result = seen_as(facts_[list[0]], hint);
+    if (result) result->node = number;
+    return result;
+  }
+  if (local_.results.contains(number)) return after_loop(number, list, hint);
   Facts facts;
   // Without a fact about the condition a select is by what devices know of it.
   const bool is_choice = node.instruction->opcode == "select" && list.size() == 2;
@@ -63,7 +69,9 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
     facts.push_back(&fact);
   }
   std::optional<Fact> result;
-  if (list.empty() && has_numbers(number) && !hint.empty()) {
+  if (local_.variables.contains(number)) {
+    result = assumed(number, facts, hint);
+  } else if (list.empty() && has_numbers(number) && !hint.empty()) {
     result = of_numbers(number, hint);
   } else if (node.instruction->opcode == "constant") {
     if (const auto tensor = tensors_.constant(*node.instruction)) {
@@ -85,7 +93,10 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
       }
     }
   } else if (!node.is_function) {
-    if (facts.size() == 1 && !facts[0]->view) result = collective(node, *facts[0]);
+    if (const auto id = list.empty() ? number_of_device(node) : std::nullopt)
+      result = Fact{0, *id, {}, {}};
+    if (facts.size() == 1 && node.operands.size() == 1 && !facts[0]->view)
+      result = collective(node, *facts[0]);
   } else {
     const std::vector<Index> operands = sizes_of(local_.nodes, node);
     const Form form = form_of(local_.module, node, operands);
@@ -128,6 +139,8 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
       result->places.size() != node.shape.sizes.size() ||
       (is_condition ? "pred" : tensor.kind) != kind_of(node.shape.type))
     return std::nullopt;
+  // Parts on different devices would be of different tensors.
+  if (result->partial && tensors_.varies(result->tensor)) return std::nullopt;
   for (std::size_t k = 0; k < result->places.size(); ++k) {
     const Place& place = places_.at(result->places[k]);
     if (place.size != node.shape.sizes[k] || place.whole != tensor.sizes[k]) return std::nullopt;

@@ -319,26 +319,68 @@ std::optional<Index> sizes_of(const Form& form, const std::vector<Index>& operan
 std::size_t Tensors::intern(Tensor tensor) {
   const auto [found, is_new] = numbers_.emplace(std::move(tensor), tensors_.size());
   if (!is_new) return found->second;
-  const Tensor& known = found->first;
+  for (const std::size_t each : found->first.operands) {
+    const auto own = alike_.find(each);
+    if (own == alike_.end()) continue;
+    const auto [all, is_first] = alike_.emplace(found->second, own->second);
+    if (!is_first) all->second = Places::common(all->second, own->second);
+  }
+  tensors_.push_back(found->first);
+  may_be_infinite_.push_back(false);
+  may_be_zero_.push_back(false);
+  update(found->second);
+  return found->second;
+}
+
+/// What elements may be, by what those of operands may be; whether that is more than was known.
+bool Tensors::update(std::size_t number) {
+  const Tensor& known = at(number);
   const std::string& opcode = known.form.opcode;
   const std::string& text = known.form.text;
-  bool may_be = opcode == "unknown";
+  bool may_be_infinite = opcode == "unknown";
   if (opcode == "constant")
-    may_be = text.starts_with("of the name ") || text.find("inf") != std::string::npos ||
-             text.find("nan") != std::string::npos;
+    may_be_infinite = text.starts_with("of the name ") || text.find("inf") != std::string::npos ||
+                      text.find("nan") != std::string::npos;
   // Not by a reduction's initial value, to which something is added.
-  const bool keeps_zero = is_one_of(opcode, {"abs",         "broadcast",     "cbrt",
-                                             "concatenate", "convert",       "divide",
-                                             "dot",         "dynamic-slice", "dynamic-update-slice",
-                                             "floor",       "gather",        "multiply",
-                                             "negate",      "pad",           "power",
-                                             "remainder",   "reshape",       "reverse",
-                                             "select",      "sign",          "sine",
-                                             "slice",       "sqrt",          "tanh",
-                                             "transpose"});
+  const bool keeps_zero = is_one_of(opcode, {"abs",
+                                             "broadcast",
+                                             "cbrt",
+                                             "ceil",
+                                             "concatenate",
+                                             "convert",
+                                             "divide",
+                                             "dot",
+                                             "dynamic-slice",
+                                             "dynamic-update-slice",
+                                             "erf",
+                                             "exponential-minus-one",
+                                             "floor",
+                                             "gather",
+                                             "log-plus-one",
+                                             "loop",
+                                             "multiply",
+                                             "negate",
+                                             "pad",
+                                             "power",
+                                             "remainder",
+                                             "reshape",
+                                             "reverse",
+                                             "round-nearest-afz",
+                                             "round-nearest-even",
+                                             "select",
+                                             "shard",
+                                             "sign",
+                                             "sine",
+                                             "slice",
+                                             "sqrt",
+                                             "tan",
+                                             "tanh",
+                                             "transpose",
+                                             "whole"});
   const std::string words = " " + text;
   bool may_be_zero =
-      known.kind == "pred" || opcode == "iota" ||
+      known.kind == "pred" ||
+      is_one_of(opcode, {"collective", "iota", "partition-id", "replica-id"}) ||
       (opcode == "constant" && (words.find(" 0.0/1.0") != std::string::npos ||
                                 (" " + words + " ").find(" 0 ") != std::string::npos));
   for (std::size_t k = 0; k < known.operands.size(); ++k) {
@@ -347,9 +389,9 @@ std::size_t Tensors::intern(Tensor tensor) {
     const bool is_read = opcode == "select"                 ? k > 0
                          : opcode == "dynamic-update-slice" ? k < 2
                                                             : k == 0;
-    may_be = may_be || may_be_infinite_[each] ||
-             (is_zero && k == (opcode == "divide" ? 1 : 0) &&
-              is_one_of(opcode, {"atanh", "divide", "log", "power", "rsqrt"}));
+    may_be_infinite = may_be_infinite || may_be_infinite_[each] ||
+                      (is_zero && k == (opcode == "divide" ? 1 : 0) &&
+                       is_one_of(opcode, {"atanh", "divide", "log", "power", "rsqrt"}));
     may_be_zero =
         may_be_zero || (is_zero && keeps_zero &&
                         (is_read || is_one_of(opcode, {"concatenate", "dot", "multiply", "pad"})));
@@ -359,16 +401,61 @@ std::size_t Tensors::intern(Tensor tensor) {
     may_be_zero = (may_be_zero_[sides[0]] && may_be_zero_[sides[1]]) ||
                   (opcode == "subtract" && sides[0] == sides[1]);
   }
-  tensors_.push_back(known);
-  may_be_infinite_.push_back(may_be);
-  may_be_zero_.push_back(may_be_zero);
-  return found->second;
+  return add_to(number, may_be_infinite, may_be_zero);
+}
+
+bool Tensors::add_to(std::size_t number, bool may_be_infinite, bool may_be_zero) {
+  const bool is_more = (may_be_infinite && !may_be_infinite_[number]) ||
+                       (may_be_zero && !may_be_zero_[number]);
+  may_be_infinite_[number] = may_be_infinite_[number] || may_be_infinite;
+  may_be_zero_[number] = may_be_zero_[number] || may_be_zero;
+  return is_more;
 }
 
 bool Tensors::is_zero(std::size_t number) const {
   const Tensor& known = at(number);
   if (known.form.opcode == "broadcast") return is_zero(known.operands[0]);
   return is_scalar(number, "0.0/1.0") || is_scalar(number, "0");
+}
+
+std::size_t Tensors::family(Form form, std::vector<std::size_t> operands, const std::string& kind,
+                            Index sizes, Numbering alike) {
+  const std::size_t number = intern({std::move(form), std::move(operands), kind, std::move(sizes)});
+  const bool is_same =
+      std::all_of(alike.begin(), alike.end(), [](std::uint32_t device) { return device == 0; });
+  if (is_same)
+    alike_.erase(number);
+  else
+    alike_[number] = std::move(alike);
+  return number;
+}
+
+Numbering Tensors::alike(std::size_t number, std::size_t devices) const {
+  const auto found = alike_.find(number);
+  return found == alike_.end() ? Numbering(devices, 0) : found->second;
+}
+
+std::size_t Tensors::variable(std::size_t number, std::size_t first, const Shape& shape) {
+  const std::size_t variable = intern({{"variable", "", {{static_cast<std::int64_t>(number)}}},
+                                       {},
+                                       kind_of(shape.type),
+                                       shape.sizes});
+  add_to(variable, may_be_infinite_[first], may_be_zero_[first]);
+  return variable;
+}
+
+std::size_t Tensors::result(std::size_t variable) {
+  const Tensor known = at(variable);
+  return intern({{"loop", "", {}}, {variable}, known.kind, known.sizes});
+}
+
+void Tensors::spread(const std::vector<std::pair<std::size_t, std::size_t>>& variables) {
+  for (bool is_more = !variables.empty(); is_more;) {
+    is_more = false;
+    for (const auto& [variable, next] : variables)
+      is_more = add_to(variable, may_be_infinite_[next], may_be_zero_[next]) || is_more;
+    for (std::size_t k = 0; k < tensors_.size(); ++k) is_more = update(k) || is_more;
+  }
 }
 
 std::size_t Tensors::input(std::size_t number, const Shape& shape) {
@@ -539,6 +626,16 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     const Index& order = form.numbers[0];
     if (form.numbers[1] == x.sizes && std::is_sorted(order.begin(), order.end()))
       return operands[0];
+    // Only dimensions of one index are new.
+    const auto elements = [](const Index& sizes) {
+      return std::accumulate(sizes.begin(), sizes.end(), 1.0, [](double all, std::int64_t size) {
+        return all * static_cast<double>(size);
+      });
+    };
+    if (!order.empty() && std::is_sorted(order.begin(), order.end()) &&
+        elements(form.numbers[1]) == elements(x.sizes)) {
+      if (const auto same = make({"reshape", "", {form.numbers[1]}}, operands, kind)) return same;
+    }
     if (is_broadcast) {
       Index both;
       for (const std::int64_t each : x.form.numbers[0]) both.push_back(get(order, each));

@@ -295,29 +295,43 @@ void require_untiled(const Instruction& instruction, std::size_t dimensions) {
 
 }  // namespace
 
+namespace {
+
+bool is_annotated_part(const Instruction& instruction) {
+  return instruction.attribute("custom_call_target").find("SPMD") != std::string::npos;
+}
+
+}  // namespace
+
+Sharding manual_sharding(const Module& module, const Computation& computation,
+                         const Instruction& instruction, std::size_t number, bool is_cut,
+                         const Devices& devices) {
+  const std::vector<Shape> shapes = arrays_of(instruction.shape);
+  if (shapes.size() != instruction.operands.size() ||
+      (is_annotated_part(instruction) && instruction.shape.is_tuple))
+    not_covered("this manual part");
+  const Instruction& from = computation.instructions[instruction.operands.at(number)];
+  const std::size_t dimensions = shapes[number].sizes.size();
+  if (!is_annotated_part(instruction)) {
+    return Sharding::of_mesh(module.meshes, instruction.attribute("frontend_attributes"),
+                             is_cut ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings", number,
+                             dimensions, devices);
+  }
+  require_untiled(is_cut ? instruction : from, dimensions);
+  return Sharding::read((is_cut ? from : instruction).attribute("sharding"), dimensions, devices);
+}
+
 Value Interpreter::manual(const Computation& computation, const Instruction& instruction,
                           const Operands& operands, bool is_cut) {
   const bool is_tuple = instruction.shape.is_tuple;
-  const bool is_annotated =
-      instruction.attribute("custom_call_target").find("SPMD") != std::string::npos;
   const std::vector<Shape> shapes = arrays_of(instruction.shape);
-  if (shapes.size() != operands.size() || (is_annotated && is_tuple))
-    not_covered("this manual part");
   Value all;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i]->devices.empty()) not_covered("a manual part of a tuple");
-    const Instruction& from = computation.instructions[instruction.operands[i]];
-    const std::size_t dimensions = shapes[i].sizes.size();
-    if (is_annotated) require_untiled(is_cut ? instruction : from, dimensions);
     const Sharding sharding =
-        is_annotated
-            ? Sharding::read((is_cut ? from : instruction).attribute("sharding"), dimensions,
-                             devices_)
-            : Sharding::of_mesh(module_.meshes, instruction.attribute("frontend_attributes"),
-                                is_cut ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings", i,
-                                dimensions, devices_);
-    all.parts.push_back(is_cut ? shard(shapes[i], *operands[i], sharding)
-                               : whole(shapes[i], *operands[i], sharding));
+        manual_sharding(module_, computation, instruction, i, is_cut, devices_);
+    if (operands[i]->devices.empty()) not_covered("a manual part of a tuple");
+    all.parts.push_back(is_cut ? shard(shapes.at(i), *operands[i], sharding)
+                               : whole(shapes.at(i), *operands[i], sharding));
   }
   return is_tuple ? all : std::move(all.parts.at(0));
 }

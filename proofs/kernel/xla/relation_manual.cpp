@@ -1,0 +1,194 @@
+// Parts that are written for one device, between whole tensors: what they compute is a tensor of
+// its own on every device, of which all elements are known to be the other module's.
+
+#include <algorithm>
+#include <numeric>
+
+#include "proofs/kernel/input.h"
+#include "proofs/kernel/xla/relation.h"
+
+namespace p2::kernel::xla {
+namespace {
+
+/// Numbers classes by their first member.
+template <typename Key>
+Numbering numbered(const std::vector<Key>& keys) {
+  std::map<Key, std::uint32_t> first;
+  Numbering classes;
+  for (std::size_t device = 0; device < keys.size(); ++device)
+    classes.push_back(
+        first.emplace(keys[device], static_cast<std::uint32_t>(device)).first->second);
+  return classes;
+}
+
+bool starts_part(const std::string& target) {
+  return target == "\"SPMDFullToShardShape\"" || target == "\"xla.sdy.GlobalToLocalShape\"";
+}
+bool ends_part(const std::string& target) {
+  return target == "\"SPMDShardToFullShape\"" || target == "\"xla.sdy.LocalToGlobalShape\"";
+}
+
+}  // namespace
+
+/// Of every device the one that sends to it, plus 1; 0 where none does.
+std::vector<std::size_t> RelatedModules::sources_of(const Node& node) {
+  // Executed on the numbers of devices; nobody's is 0.
+  Value value;
+  for (std::size_t device = 0; device < places_.devices(); ++device) {
+    const Type type = type_called("s32");
+    const auto number = static_cast<std::int64_t>(device) + 1;
+    value.devices.push_back(
+        std::make_shared<const Tensor>(Tensor{type, {}, {numbers_->integer(number, type)}}));
+  }
+  value = interpreter_.result(*node.computation, *node.instruction, {&value});
+  std::vector<std::size_t> sources;
+  for (const TensorPtr& each : value.devices)
+    sources.push_back(static_cast<std::size_t>(each->cells.at(0).value));
+  return sources;
+}
+
+/// What a collective makes of a tensor that every device has all elements of, its own.
+std::optional<std::size_t> RelatedModules::exchange_of(const Module& module, const Node& node,
+                                                       std::size_t operand) {
+  const Instruction& instruction = *node.instruction;
+  std::string opcode = instruction.opcode;
+  if (opcode.ends_with("-start")) opcode.resize(opcode.size() - 6);
+  if (!is_one_of(opcode, {"all-reduce", "all-gather", "all-to-all", "collective-permute",
+                          "reduce-scatter"}))
+    return std::nullopt;
+  Form form{"collective", opcode, {}};
+  Index sizes = tensors_.at(operand).sizes;
+  const Numbering alike = tensors_.alike(operand, places_.devices());
+  std::vector<std::vector<std::uint32_t>> keys(places_.devices());
+  if (opcode == "collective-permute") {
+    Index& numbers = form.numbers.emplace_back();
+    for (const std::size_t source : sources_of(node)) {
+      auto& key = keys[numbers.size()];
+      if (source != 0) key.push_back(alike[source - 1]);
+      numbers.push_back(static_cast<std::int64_t>(source));
+    }
+  } else {
+    auto groups = interpreter_.groups_of(instruction, opcode != "all-to-all");
+    std::size_t members = 0;
+    const bool is_sum = opcode == "all-reduce";
+    if (!is_sum) {
+      if (!instruction.has("dimensions")) return std::nullopt;
+      const auto along = static_cast<std::size_t>(instruction.numbers("dimensions").at(0));
+      const auto count = std::ssize(groups.at(0));
+      if (along >= sizes.size()) return std::nullopt;
+      if (opcode == "all-gather")
+        sizes[along] *= count;
+      else if (sizes[along] % count != 0)
+        return std::nullopt;
+      else if (opcode == "reduce-scatter")
+        sizes[along] /= count;
+      form.numbers.push_back({static_cast<std::int64_t>(along)});
+    }
+    if (is_sum || opcode == "reduce-scatter") {
+      const auto op = reducer_of(module, instruction);
+      if (!op) return std::nullopt;
+      form.text += " " + std::to_string(static_cast<int>(*op));
+    }
+    for (auto& group : groups) {
+      if (is_sum) std::sort(group.begin(), group.end());
+    }
+    std::sort(groups.begin(), groups.end());
+    for (const auto& group : groups) {
+      if (group.size() != groups[0].size()) return std::nullopt;
+      members += group.size();
+      form.numbers.emplace_back(group.begin(), group.end());
+      std::vector<std::uint32_t> key;
+      for (const std::size_t each : group) key.push_back(alike[each]);
+      if (is_sum) std::sort(key.begin(), key.end());
+      for (std::size_t k = 0; k < group.size(); ++k) {
+        keys[group[k]] = key;
+        // Members have the same of an all-reduce or all-gather, another part of others.
+        if (!is_sum && opcode != "all-gather")
+          keys[group[k]].push_back(static_cast<std::uint32_t>(k));
+      }
+    }
+    if (members != places_.devices()) return std::nullopt;
+  }
+  if (sizes != node.shape.sizes) return std::nullopt;
+  return tensors_.family(std::move(form), {operand}, tensors_.at(operand).kind, sizes,
+                         numbered(keys));
+}
+
+/// The number of a device, if it is one.
+std::optional<std::size_t> RelatedModules::number_of_device(const Node& node) {
+  const std::string& opcode = node.instruction->opcode;
+  if (!is_manual_ || !is_one_of(opcode, {"partition-id", "replica-id"})) return std::nullopt;
+  std::vector<std::int64_t> ids;
+  for (std::int64_t id = 0; id < static_cast<std::int64_t>(places_.devices()); ++id)
+    ids.push_back(opcode == "partition-id" ? id % devices_.partitions : id / devices_.partitions);
+  return tensors_.family({opcode, "", {}}, {}, kind_of(node.shape.type), node.shape.sizes,
+                         numbered(ids));
+}
+
+/// Of a node of the module that is not partitioned: the tensor that the begin of such a part cuts
+/// from a whole one, that its end puts together, or that it exchanges; nothing where shards are
+/// uneven, or not surely equal on the devices that have the same.
+std::optional<std::size_t> RelatedModules::manual_tensor(const FlatModule& flat, const Node& node,
+                                                         const std::vector<std::size_t>& tensors) {
+  const Instruction& instruction = *node.instruction;
+  if (const auto id = number_of_device(node)) return id;
+  if (instruction.opcode != "custom-call")
+    return is_manual_ && node.operands.size() == 1
+               ? exchange_of(flat.module, node, tensors[node.operands[0]])
+               : std::nullopt;
+  const std::string& target = instruction.attribute("custom_call_target");
+  const bool is_cut = starts_part(target);
+  if ((!is_cut && !ends_part(target)) || node.part >= node.operands.size()) return std::nullopt;
+  const std::size_t from = tensors[node.operands[node.part]];
+  const Index& of = tensors_.at(from).sizes;
+  const Index& sizes = node.shape.sizes;
+  const Index& whole = is_cut ? of : sizes;
+  const Index& own = is_cut ? sizes : of;
+  if (of.size() != sizes.size()) return std::nullopt;
+  const Sharding sharding =
+      manual_sharding(flat.module, *node.computation, instruction, node.part, is_cut, devices_);
+  std::vector<std::size_t> places;
+  bool is_all = true;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const std::int64_t parts = sharding.is_replicated() ? 1 : sharding.parts.at(k);
+    if (whole[k] != own[k] * parts) return std::nullopt;
+    is_all = is_all && parts == 1;
+    std::vector<Segments> devices;
+    for (std::size_t device = 0; device < places_.devices(); ++device) {
+      const std::size_t partition = device % static_cast<std::size_t>(devices_.partitions);
+      const std::int64_t tile = sharding.is_replicated() ? 0 : sharding.tiles.at(partition).at(k);
+      devices.push_back({{0, tile * own[k], own[k]}});
+    }
+    places.push_back(places_.segments(own[k], whole[k], std::move(devices)));
+  }
+  const Numbering tiles = places_.classes(places);
+  const Numbering alike = tensors_.alike(from, places_.devices());
+  const auto& wanted = is_cut ? Numbering(places_.devices(), 0) : tiles;
+  if (Places::common(alike, wanted) != wanted) return std::nullopt;
+  if (is_all) return from;
+  Form form{is_cut ? "shard" : "whole", "", {{}}};
+  for (const std::size_t place : places)
+    form.numbers[0].push_back(static_cast<std::int64_t>(place));
+  const std::size_t to = tensors_.family(std::move(form), {from}, tensors_.at(from).kind, sizes,
+                                         is_cut ? tiles : Numbering(places_.devices(), 0));
+  borders_.push_back({from, to, std::move(places), is_cut});
+  return to;
+}
+
+/// The same array as elements of another tensor: of a shard all, or of the whole that shards make.
+std::optional<Fact> RelatedModules::seen_as(const Fact& fact, const Index& hint) {
+  if (hint.size() != 1 || fact.partial || fact.view) return std::nullopt;
+  const Border& border = borders_.at(static_cast<std::size_t>(hint[0]));
+  if (fact.tensor != border.from || fact.places.size() != border.places.size()) return std::nullopt;
+  Fact result{0, border.to, {}, {}};
+  for (std::size_t k = 0; k < fact.places.size(); ++k) {
+    const std::int64_t size = places_.at(fact.places[k]).size;
+    if (border.is_cut ? places_.meet(fact.places[k], border.places[k]) != border.places[k]
+                      : !places_.is_identity(fact.places[k]))
+      return std::nullopt;
+    result.places.push_back(border.is_cut ? places_.identity(size) : border.places[k]);
+  }
+  return result;
+}
+
+}  // namespace p2::kernel::xla

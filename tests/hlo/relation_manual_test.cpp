@@ -1,0 +1,176 @@
+// Manual parts of a module that is not partitioned: where what devices compute there is related,
+// and where it is not.
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "tests/hlo/modules.h"
+#include "tests/hlo/related_pairs.h"
+
+namespace p2::hlo {
+namespace {
+
+using kernel::Verdict;
+
+constexpr const char* kRows = "sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}";
+
+/// x, cut by rows along axis a, as a manual part has it.
+std::string part(const std::string& lines) {
+  return fmt::format(
+      "  x = f32[4,8] parameter(0)\n"
+      "  xs = f32[4,8] custom-call(x), custom_call_target=\"Sharding\", {}\n"
+      "  m = f32[2,8] custom-call(xs), custom_call_target=\"SPMDFullToShardShape\", "
+      "sharding={{manual}}\n{}",
+      kRows, lines);
+}
+/// The whole of which devices have r.
+std::string end(const std::string& sizes, const std::string& whole, const std::string& sharding) {
+  return fmt::format(
+      "  e = f32[{0}] custom-call(r), custom_call_target=\"Sharding\", sharding={{manual}}\n"
+      "  ROOT y = f32[{1}] custom-call(e), custom_call_target=\"SPMDShardToFullShape\", {2}\n",
+      sizes, whole, sharding);
+}
+std::string rows(const std::string& lines) { return part(lines) + end("2,8", "4,8", kRows); }
+
+std::string sum(const std::string& axis) {
+  return fmt::format("  s = f32[2,8] all-reduce(n), {}, to_apply=add\n", axis);
+}
+const std::string kLocal = "  m = f32[2,8] parameter(0)\n";
+const std::string kRoot = "  ROOT o = f32[2,8] copy(r)\n";
+const std::string kNegated = "  n = f32[2,8] negate(m)\n";
+const std::string kAdded = "  r = f32[2,8] add(n, s)\n";
+const std::string kSwapped =
+    "  s = f32[2,8] collective-permute(n), channel_id=1, "
+    "source_target_pairs={{0,2},{1,3},{2,0},{3,1}}\n";
+const std::string kNumbered =
+    "  id = u32[] partition-id()\n  f = f32[] convert(id)\n"
+    "  s = f32[2,8] broadcast(f), dimensions={}\n";
+
+Verdict verdict_of(const Pair& pair) {
+  const auto made = related(whole(pair), local(pair), relation_json(pair.held));
+  if (made.index() == 1) return Verdict::Incomplete;
+  CHECK(executed(std::get<0>(made)) != Verdict::Rejected);
+  return Verdict::Accepted;
+}
+
+TEST_CASE("manual parts are related by what every device computes") {
+  const std::vector<Pair> pairs = {
+      {rows(kNegated + sum(kAlongA) + kAdded), kLocal + kNegated + sum(kAlongA) + kAdded + kRoot,
+       "a. -> a."},
+      {rows(kNegated + kSwapped + kAdded), kLocal + kNegated + kSwapped + kAdded + kRoot,
+       "a. -> a."},
+      // What is summed over the axis that it differs along is equal everywhere.
+      {part(kNegated + sum(kAlongA) + "  r = f32[2,8] copy(s)\n") +
+           end("2,8", "2,8", "sharding={replicated}"),
+       kLocal + kNegated + sum(kAlongA) + "  ROOT r = f32[2,8] copy(s)\n", "a. -> .."},
+      // What a part makes goes on as a whole.
+      {part(kNegated + sum(kAlongA) + kAdded) +
+           "  e = f32[2,8] custom-call(r), custom_call_target=\"Sharding\", sharding={manual}\n"
+           "  w = f32[4,8] custom-call(e), custom_call_target=\"SPMDShardToFullShape\", " +
+           kRows + "\n  ROOT y = f32[4,8] exponential(w)\n",
+       kLocal + kNegated + sum(kAlongA) + kAdded +
+           fmt::format("  g = f32[4,8] all-gather(r), dimensions={{0}}, {}\n"
+                       "  ROOT y = f32[4,8] exponential(g)\n",
+                       kAlongA),
+       "a. -> .."},
+  };
+  for (const Pair& pair : pairs) {
+    CAPTURE(pair.after);
+    CHECK(verdict_of(pair) == Verdict::Accepted);
+  }
+}
+
+TEST_CASE("what devices compute each for itself is not exchanged as one tensor") {
+  const std::string kept = kNegated + "  r = f32[2,8] copy(n)\n";
+  const std::vector<std::pair<const char*, Pair>> pairs = {
+      {"a sum over the other axis",
+       {rows(kNegated + sum(kAlongA) + kAdded), kLocal + kNegated + sum(kAlongB) + kAdded + kRoot,
+        "a. -> a."}},
+      {"another function",
+       {rows(kNegated + sum(kAlongA) + kAdded),
+        kLocal + "  n = f32[2,8] exponential(m)\n" + sum(kAlongA) + kAdded + kRoot, "a. -> a."}},
+      {"rows of other devices",
+       {rows(kNegated + sum(kAlongB) + kAdded), kLocal + kNegated + sum(kAlongB) + kAdded + kRoot,
+        "b. -> b."}},
+      {"no shards where all is expected",
+       {part(kept) + end("2,8", "2,8", "sharding={replicated}"), kLocal + kept + kRoot,
+        "a. -> .."}},
+      {"equal along the other axis only",
+       {part(kNegated + sum(kAlongB) + "  r = f32[2,8] copy(s)\n") +
+            end("2,8", "2,8", "sharding={replicated}"),
+        kLocal + kNegated + sum(kAlongB) + "  ROOT r = f32[2,8] copy(s)\n", "a. -> .."}},
+      {"an output that differs from device to device",
+       {part("  ROOT r = f32[2,8] negate(m)\n"), kLocal + "  ROOT r = f32[2,8] negate(m)\n",
+        "a. -> .."}},
+      {"copies that differ from device to device",
+       {rows(kNumbered + kNegated + kAdded), kLocal + kNumbered + kNegated + kAdded + kRoot,
+        "a. -> a."}},
+      {"the largest of what differs",
+       {rows(kept),
+        kLocal + kNegated +
+            fmt::format("  r = f32[2,8] all-reduce(n), {}, to_apply=maximum\n", kAlongA) + kRoot,
+        "a. -> a."}},
+      {"what another device has",
+       {rows(kept), kLocal + kNegated + kSwapped + "  r = f32[2,8] copy(s)\n" + kRoot, "a. -> a."}},
+      {"what the first device has",
+       {rows(kept),
+        kLocal + kNegated +
+            fmt::format("  g = f32[4,8] all-gather(n), dimensions={{0}}, {}\n"
+                        "  r = f32[2,8] slice(g), slice={{[0:2], [0:8]}}\n",
+                        kAlongA) +
+            kRoot,
+        "a. -> a."}},
+      {"a sum of parts of what differs",
+       {part("  id = u32[] partition-id()\n  f = f32[] convert(id)\n"
+             "  k = f32[8,4] parameter(1)\n  u = f32[8] broadcast(f), dimensions={}\n"
+             "  d = f32[4] dot(u, k), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n"
+             "  r = f32[4] all-reduce(d), replica_groups={{0,1,2,3}}, channel_id=1, "
+             "use_global_device_ids=true, to_apply=add\n") +
+            end("4", "4", "sharding={replicated}"),
+        "  x = f32[2,8] parameter(0)\n  id = u32[] partition-id()\n  f = f32[] convert(id)\n"
+        "  k = f32[4,4] parameter(1)\n  u = f32[4] broadcast(f), dimensions={}\n"
+        "  d = f32[4] dot(u, k), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n" +
+            fmt::format("  t = f32[4] all-reduce(d), {}, to_apply=add\n", kAlongB) +
+            "  ROOT r = f32[4] all-reduce(t), replica_groups={{0,1,2,3}}, channel_id=1, "
+            "use_global_device_ids=true, to_apply=add\n",
+        "a. b. -> ."}},
+  };
+  for (const auto& [why, pair] : pairs) {
+    CAPTURE(std::string(why));
+    CHECK(verdict_of(pair) == Verdict::Incomplete);
+  }
+}
+
+TEST_CASE("a loop in a manual part is related where all devices go on together") {
+  const auto loop = [](const std::string& bound) {
+    return "loop_body {\n  p = (s32[], f32[2,8]) parameter(0)\n"
+           "  i = s32[] get-tuple-element(p), index=0\n"
+           "  n = f32[2,8] get-tuple-element(p), index=1\n  one = s32[] constant(1)\n"
+           "  next = s32[] add(i, one)\n" +
+           kSwapped +
+           "  r = f32[2,8] add(n, s)\n  ROOT t = (s32[], f32[2,8]) tuple(next, r)\n}\n"
+           "loop_condition {\n  p = (s32[], f32[2,8]) parameter(0)\n"
+           "  i = s32[] get-tuple-element(p), index=0\n" +
+           bound + "  ROOT c = pred[] compare(i, b), direction=LT\n}\n";
+  };
+  const std::string lines =
+      "  zero = s32[] constant(0)\n  t = (s32[], f32[2,8]) tuple(zero, m)\n"
+      "  l = (s32[], f32[2,8]) while(t), condition=loop_condition, body=loop_body\n"
+      "  r = f32[2,8] get-tuple-element(l), index=1\n";
+  const std::string three = loop("  b = s32[] constant(3)\n");
+  const std::string own = loop("  id = u32[] partition-id()\n  b = s32[] convert(id)\n");
+  CHECK(verdict_of({rows(lines), kLocal + lines + kRoot, "a. -> a.", three, three}) ==
+        Verdict::Accepted);
+  CHECK(verdict_of({rows(lines), kLocal + lines + kRoot, "a. -> a.", three,
+                    loop("  b = s32[] constant(2)\n")}) == Verdict::Incomplete);
+  CHECK(verdict_of({rows(lines), kLocal + lines + kRoot, "a. -> a.", own, own}) ==
+        Verdict::Incomplete);
+}
+
+}  // namespace
+}  // namespace p2::hlo
