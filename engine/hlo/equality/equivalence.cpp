@@ -488,9 +488,8 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
            kExecutedFirst;
   };
   const bool may_have_evidence = options.evidence && !stricter && !options.ordered &&
-                                 options.engine == ModuleEngine::Default && relation.is_mixed() &&
-                                 !relation.mismatch && !relation.is_ambiguous &&
-                                 (options.wants_evidence || is_large());
+                                 options.engine == ModuleEngine::Default && !relation.mismatch &&
+                                 !relation.is_ambiguous && (options.wants_evidence || is_large());
   if (auto assumed = may_have_evidence ? options.evidence(relation, devices) : std::nullopt) {
     decision.devices = devices;
     decision.assumed = std::move(*assumed);
@@ -534,8 +533,10 @@ void require_same_effects(ModuleDecision& decision, const Module& before, const 
   const bool comparable = effects->before && relation.before == relation.after && !options.relation;
   if (comparable) {
     const ModuleRelation all = relation_of(*effects->before, *effects->after, decision.devices);
+    ComparisonOptions own = options;
+    own.evidence = {};  // it is about the modules without what they do beside their outputs
     const ModuleDecision further =
-        decide_outputs(effects->before, effects->after, decision.devices, all, options, limits);
+        decide_outputs(effects->before, effects->after, decision.devices, all, own, limits);
     if (further.outcome == Outcome::Established) return;
   }
   const Module& module = has_instruction(before, effects->first) ? before : after;

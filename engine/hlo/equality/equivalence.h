@@ -123,9 +123,9 @@ struct ComparisonOptions {
   std::optional<std::string> relation = {};
   std::string relation_file = {};
   ElementSolver solver = {};  ///< precondition of ModuleEngine::Solver: there is one
-  /// Of modules of which one is not partitioned: if there is evidence that they are equal, as real
-  /// numbers, the constants that it takes as equal (ModuleDecision::assumed). Asked before any other
-  /// engine if evidence is wanted, and of modules that are too large to be executed first.
+  /// If there is evidence that the outputs of the modules are equal, as real numbers, the constants
+  /// that it takes as equal (ModuleDecision::assumed). Asked before any other engine if evidence is
+  /// wanted, and of modules that are too large to be executed first.
   std::function<std::optional<std::vector<std::string>>(const ModuleRelation&, const Devices&)>
       evidence = {};
   bool wants_evidence = false;

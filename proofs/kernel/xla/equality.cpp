@@ -173,8 +173,18 @@ class Comparison {
   }
 
   RelatedModules relate() {
-    if (kind_ != "global") reject("both modules are partitioned");
-    return {modules_[global_], modules_[1 - global_], devices_, relations_[0], equal_, budget_};
+    if (kind_ != "global") {
+      // Every device has the same inputs before and after, and is to have the same outputs.
+      relations_[0] = on_every_device(inputs_[0]);
+      relations_[1] = on_every_device(outputs_[0]);
+    }
+    return {modules_[global_],
+            modules_[1 - global_],
+            devices_,
+            relations_[0],
+            equal_,
+            kind_ != "global",
+            budget_};
   }
   const std::vector<Relation>& output_relations() const { return relations_[1]; }
 
@@ -263,6 +273,17 @@ class Comparison {
         all.push_back(std::move(shape));
     }
     return all;
+  }
+
+  std::vector<Relation> on_every_device(const std::vector<Shape>& shapes) const {
+    std::vector<Relation> relations(shapes.size());
+    for (std::size_t k = 0; k < shapes.size(); ++k) {
+      relations[k].number = k;
+      const Index first(shapes[k].sizes.size(), 0);
+      for (std::size_t device = 0; device < devices_.count(); ++device)
+        relations[k].pieces.push_back({device, 0, first, first, shapes[k].sizes});
+    }
+    return relations;
   }
 
   std::string words_of(const Relation& relation, const Shape& whole) const {

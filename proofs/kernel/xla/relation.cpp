@@ -198,22 +198,23 @@ class Flattening {
     if (opcode.ends_with("-start")) collective.resize(opcode.size() - 6);
     if (is_one_of(collective,
                   {"all-reduce", "all-gather", "reduce-scatter", "collective-permute"})) {
+      // The shape of other starts is of operands and results.
       const bool has_operands = collective != opcode && collective != "all-reduce";
+      if (has_operands && shape.parts.size() < 2) return leaves(computation, instruction, shape);
+      const Shape& results = has_operands ? shape.parts[1] : shape;
+      const bool is_single = operands.size() == 1;
+      if (results.is_tuple == is_single || (!is_single && results.parts.size() != operands.size()))
+        return leaves(computation, instruction, shape);
       Tree tree;
       for (std::size_t k = 0; k < operands.size(); ++k) {
-        const bool is_single = operands.size() == 1;
-        if (has_operands && (!is_single || shape.parts.size() < 2))
-          return leaves(computation, instruction, shape);
-        if (!has_operands && shape.is_tuple == is_single)
-          return leaves(computation, instruction, shape);
-        const Shape& part = has_operands ? shape.parts[1] : is_single ? shape : shape.parts.at(k);
+        const Shape& part = is_single ? results : results.parts[k];
         if (part.is_tuple) return leaves(computation, instruction, shape);
         Node one = node;
         one.operands = {node.operands[k]};
         one.shape = part;
         tree.parts.push_back({add(std::move(one)), {}});
       }
-      return operands.size() == 1 ? tree.parts[0] : tree;
+      return is_single ? tree.parts[0] : tree;
     }
     if (!shape.is_tuple)
       return shape.type.name == "token" ? Tree{} : Tree{add(std::move(node)), {}};
@@ -344,7 +345,7 @@ FlatModule::FlatModule(const Module& source, Budget& budget) : module(source) {
 
 RelatedModules::RelatedModules(const Module& whole, const Module& local, const Devices& devices,
                                const std::vector<Relation>& inputs,
-                               const std::set<std::string>& equal, Budget& budget)
+                               const std::set<std::string>& equal, bool are_own, Budget& budget)
     : budget_(budget),
       devices_(devices),
       local_(local, budget),
@@ -354,15 +355,15 @@ RelatedModules::RelatedModules(const Module& whole, const Module& local, const D
       interpreter_(local, *numbers_, devices, budget) {
   const FlatModule flat(whole, budget);
   assumptions_.resize(local_.loops.size());
-  is_manual_ = std::any_of(flat.nodes.begin(), flat.nodes.end(),
-                           [](const Node& node) { return is_border(*node.instruction); });
-  std::vector<std::size_t> tensors = relate_whole(flat);
+  has_own_ = are_own || std::any_of(flat.nodes.begin(), flat.nodes.end(),
+                                    [](const Node& node) { return is_border(*node.instruction); });
+  std::vector<std::size_t> tensors = relate_whole(flat, are_own);
   while (loops_vary()) {
     tensors_ = Tensors(equal);
     variables_.clear();
     conditions_.clear();
     borders_.clear();
-    tensors = relate_whole(flat);
+    tensors = relate_whole(flat, are_own);
   }
   for (const std::size_t each : flat.outputs) whole_.push_back(tensors[each]);
   if (inputs.size() != flat.inputs.size()) malformed("the relation of inputs");
@@ -383,12 +384,16 @@ bool RelatedModules::loops_vary() {
 }
 
 /// The tensors of the module that is not partitioned, by node.
-std::vector<std::size_t> RelatedModules::relate_whole(const FlatModule& flat) {
+std::vector<std::size_t> RelatedModules::relate_whole(const FlatModule& flat, bool are_own) {
   std::vector<std::size_t> tensors(flat.nodes.size());
   std::vector<bool> is_input(flat.nodes.size(), false);
   for (std::size_t k = 0; k < flat.inputs.size(); ++k) {
     tensors[flat.inputs[k]] = tensors_.input(k, flat.nodes[flat.inputs[k]].shape);
     is_input[flat.inputs[k]] = true;
+    if (!are_own) continue;
+    Numbering devices(places_.devices());
+    std::iota(devices.begin(), devices.end(), 0U);
+    tensors_.vary(tensors[flat.inputs[k]], std::move(devices));
   }
   std::map<std::size_t, std::size_t> numbers;  // of variables, by node
   for (std::size_t i = 0; i < flat.nodes.size(); ++i) {
@@ -402,8 +407,7 @@ std::vector<std::size_t> RelatedModules::relate_whole(const FlatModule& flat) {
       tensor = tensors_.variable(variables_.size(), first, node.shape);
       Numbering alike = tensors_.alike(first, places_.devices());
       if (varying_.contains(variables_.size())) std::iota(alike.begin(), alike.end(), 0U);
-      const Tensors::Tensor made = tensors_.at(*tensor);
-      tensors_.family(made.form, {}, made.kind, made.sizes, std::move(alike));
+      tensors_.vary(*tensor, std::move(alike));
       numbers[i] = variables_.size();
       variables_.push_back({variable->second.loop, *tensor, first, 0, tensors_.result(*tensor)});
     } else if (result != flat.results.end()) {
@@ -420,7 +424,7 @@ std::vector<std::size_t> RelatedModules::relate_whole(const FlatModule& flat) {
       }
       tensor = tensors_.make(form_of(flat.module, node, sizes), operands, kind_of(node.shape.type));
     }
-    if (!tensor && is_manual_) {
+    if (!tensor && has_own_) {
       try {
         tensor = manual_tensor(flat, node, tensors);
       } catch (const CheckFailure&) {

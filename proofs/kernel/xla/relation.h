@@ -15,7 +15,8 @@
 namespace p2::kernel::xla {
 
 // Of two modules, one of which is not partitioned, the relation of every array that devices hold
-// to a whole tensor (docs/certificates.md).
+// to a whole tensor (docs/certificates.md). Where both are partitioned, every device has a tensor
+// of its own in place of the whole one.
 
 using Numbering = std::vector<std::uint32_t>;  ///< of devices; those with one number are a class
 
@@ -99,6 +100,7 @@ class Tensors {
   /// A tensor that every device has its own of; devices in one class of `alike` have the same.
   std::size_t family(Form form, std::vector<std::size_t> operands, const std::string& kind,
                      Index sizes, Numbering alike);
+  void vary(std::size_t number, Numbering alike);
   Numbering alike(std::size_t number, std::size_t devices) const;
   bool varies(std::size_t number) const { return alike_.contains(number); }
   /// What a loop changes, in any iteration, and what it is after the loop.
@@ -248,10 +250,11 @@ struct Relation {
 /// Derives facts about the arrays of a module that is executed on all devices, one by one.
 class RelatedModules {
  public:
-  /// `equal` are the constants that Tensors takes as equal.
+  /// `equal` are the constants that Tensors takes as equal. With `are_own`, `whole` runs on all
+  /// devices, too, each of which has inputs of its own.
   RelatedModules(const Module& whole, const Module& local, const Devices& devices,
                  const std::vector<Relation>& inputs, const std::set<std::string>& equal,
-                 Budget& budget);
+                 bool are_own, Budget& budget);
 
   /// The fact about a node that follows from those of its operands, by the rule of its operation.
   /// What a hint says depends on the operation: sizes of the whole tensor (docs/certificates.md).
@@ -297,7 +300,7 @@ class RelatedModules {
   void relate_input(std::size_t number, const Shape& shape, const Relation& relation);
   void execute_numbers(const Devices& devices);
   std::optional<Fact> of_numbers(std::size_t number, const Index& hint);
-  std::vector<std::size_t> relate_whole(const FlatModule& flat);
+  std::vector<std::size_t> relate_whole(const FlatModule& flat, bool are_own);
   bool loops_vary();
   // relation_manual.cpp
   std::vector<std::size_t> sources_of(const Node& node);
@@ -361,7 +364,7 @@ class RelatedModules {
   std::vector<Variable> variables_;
   std::set<std::size_t> varying_;  ///< variables that are not what they begin with is, everywhere
   std::vector<Border> borders_;
-  bool is_manual_ = false;               ///< whether there are any
+  bool has_own_ = false;                 ///< whether devices may have tensors of their own
   std::vector<std::size_t> conditions_;  ///< of the loops of the module that is not partitioned
   /// Of a loop, facts about its variables; all that are assumed hold if it is closed.
   struct Assumptions {
@@ -372,7 +375,7 @@ class RelatedModules {
 };
 
 /// For writers of certificates: hands the modules of problem.json to `prove`, with the relation of
-/// outputs; not where both are partitioned.
+/// outputs.
 void with_related_modules(const Files& files,
                           const std::function<void(RelatedModules& modules,
                                                    const std::vector<Relation>& outputs)>& prove);

@@ -104,6 +104,10 @@ std::optional<Fact> RelatedModules::assumed(std::size_t node, const Facts& facts
     partial.copies = Places::common(partial.groups, copies);
     result.partial = places_.partial(std::move(partial));
   }
+  // Devices with parts of the same elements have the same places.
+  if (result.partial &&
+      places_.refined(*result.partial, places_.classes(result.places)) != result.partial)
+    return std::nullopt;
   return is_assumed(*facts[0], variable.first, result) ? std::optional(result) : std::nullopt;
 }
 

@@ -117,7 +117,7 @@ std::optional<std::size_t> RelatedModules::exchange_of(const Module& module, con
 /// The number of a device, if it is one.
 std::optional<std::size_t> RelatedModules::number_of_device(const Node& node) {
   const std::string& opcode = node.instruction->opcode;
-  if (!is_manual_ || !is_one_of(opcode, {"partition-id", "replica-id"})) return std::nullopt;
+  if (!has_own_ || !is_one_of(opcode, {"partition-id", "replica-id"})) return std::nullopt;
   std::vector<std::int64_t> ids;
   for (std::int64_t id = 0; id < static_cast<std::int64_t>(places_.devices()); ++id)
     ids.push_back(opcode == "partition-id" ? id % devices_.partitions : id / devices_.partitions);
@@ -133,7 +133,7 @@ std::optional<std::size_t> RelatedModules::manual_tensor(const FlatModule& flat,
   const Instruction& instruction = *node.instruction;
   if (const auto id = number_of_device(node)) return id;
   if (instruction.opcode != "custom-call")
-    return is_manual_ && node.operands.size() == 1
+    return has_own_ && node.operands.size() == 1
                ? exchange_of(flat.module, node, tensors[node.operands[0]])
                : std::nullopt;
   const std::string& target = instruction.attribute("custom_call_target");

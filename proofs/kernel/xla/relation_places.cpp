@@ -250,7 +250,7 @@ Places::Reduced Places::summed(std::size_t partial,
 
 std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fact) {
   auto result = tensors_.varies(fact.tensor) ? std::nullopt : gathered_or_summed(node, fact);
-  if (result || !is_manual_ || fact.partial) return result;
+  if (result || !has_own_ || fact.partial) return result;
   // As a manual part of the other module does it.
   for (const std::size_t place : fact.places) {
     if (!places_.is_identity(place)) return std::nullopt;

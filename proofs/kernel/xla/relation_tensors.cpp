@@ -405,8 +405,8 @@ bool Tensors::update(std::size_t number) {
 }
 
 bool Tensors::add_to(std::size_t number, bool may_be_infinite, bool may_be_zero) {
-  const bool is_more = (may_be_infinite && !may_be_infinite_[number]) ||
-                       (may_be_zero && !may_be_zero_[number]);
+  const bool is_more =
+      (may_be_infinite && !may_be_infinite_[number]) || (may_be_zero && !may_be_zero_[number]);
   may_be_infinite_[number] = may_be_infinite_[number] || may_be_infinite;
   may_be_zero_[number] = may_be_zero_[number] || may_be_zero;
   return is_more;
@@ -421,13 +421,17 @@ bool Tensors::is_zero(std::size_t number) const {
 std::size_t Tensors::family(Form form, std::vector<std::size_t> operands, const std::string& kind,
                             Index sizes, Numbering alike) {
   const std::size_t number = intern({std::move(form), std::move(operands), kind, std::move(sizes)});
+  vary(number, std::move(alike));
+  return number;
+}
+
+void Tensors::vary(std::size_t number, Numbering alike) {
   const bool is_same =
       std::all_of(alike.begin(), alike.end(), [](std::uint32_t device) { return device == 0; });
   if (is_same)
     alike_.erase(number);
   else
     alike_[number] = std::move(alike);
-  return number;
 }
 
 Numbering Tensors::alike(std::size_t number, std::size_t devices) const {
