@@ -1,7 +1,9 @@
 // Modules without calls and tuples, as a relation is of them; what facts say of outputs; and facts
 // that certificates give and no rule can use.
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -438,6 +440,97 @@ TEST_CASE(
                {all, piece(0, 1, {0, 0}, {0, 0}, {4, 4}), piece(1, 1, {0, 0}, {0, 0}, {4, 4})}}) ==
         0);
   CHECK(facts({0, Op::Add, 2, {all, piece(1, 1, {0, 0}, {0, 0}, {4, 3})}}) == 0);
+}
+
+TEST_CASE("views of another kind, of parts or of other numbers lead nowhere") {
+  using kernel::xla::View;
+  const auto whole = module_of_lines(
+      "  x = f32[4,8] parameter(0)\n  i = s32[3] parameter(1)\n  ROOT y = f32[4,8] negate(x)\n");
+  const auto local = module_of_lines(
+      "  x = f32[2,8] parameter(0)\n  i = s32[3] parameter(1)\n  id = u32[] partition-id()\n"
+      "  t = s32[2] constant({0, 2})\n  e = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n"
+      "  r = s32[] reshape(e)\n  o = s32[3] broadcast(r), dimensions={}\n"
+      "  k = s32[] constant(2)\n  re = s32[] add(r, k)\n  q = s32[3] broadcast(re), dimensions={}\n"
+      "  z = s32[] constant(0)\n  zs = s32[3] broadcast(z), dimensions={}\n  h = s32[] "
+      "constant(3)\n"
+      "  hs = s32[3] broadcast(h), dimensions={}\n  c = s32[3] clamp(zs, i, hs)\n"
+      "  ge = pred[3] compare(c, o), direction=GE\n  lt = pred[3] compare(c, q), direction=LT\n"
+      "  in = pred[3] and(ge, lt)\n  m = pred[3,8] broadcast(in), dimensions={0}\n"
+      "  s = s32[3] subtract(c, o)\n"
+      "  g = f32[3,8] gather(x, s), offset_dims={1}, collapsed_slice_dims={0}, "
+      "start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n"
+      "  f = f32[] constant(0)\n  fs = f32[3,8] broadcast(f), dimensions={}\n"
+      "  ROOT y = f32[3,8] select(m, g, fs)\n");
+  const std::vector<Relation> inputs = {
+      {0, {}, 1, {{0, 0, {0, 0}, {0, 0}, {2, 8}}, {1, 0, {2, 0}, {0, 0}, {2, 8}}}},
+      {1, {}, 1, {{0, 0, {0}, {0}, {3}}, {1, 0, {0}, {0}, {3}}}}};
+  kernel::Budget budget;
+  RelatedModules modules(whole, local, {1, 2}, inputs, {}, budget);
+  std::map<std::string, std::size_t> nodes, facts = {{"x", 0}, {"i", 1}};
+  for (std::size_t k = 0; k < modules.local().nodes.size(); ++k)
+    nodes[modules.local().nodes[k].instruction->name] = k;
+  using Names = std::vector<std::string>;
+  const auto follow = [&](const std::string& name, const std::vector<std::size_t>& all,
+                          const Index& hint) { return modules.follows(nodes.at(name), all, hint); };
+  const auto derive = [&](const std::string& name, const Names& operands, const Index& hint) {
+    std::vector<std::size_t> all;
+    for (const std::string& each : operands) all.push_back(facts.at(each));
+    facts[name] = modules.add(follow(name, all, hint).value());
+  };
+  derive("z", {}, {});
+  derive("zs", {"z"}, {3});
+  derive("h", {}, {});
+  derive("hs", {"h"}, {3});
+  derive("c", {"zs", "i", "hs"}, {});
+  derive("ge", {"c"}, {});
+  derive("lt", {"c"}, {});
+  derive("in", {"ge", "lt"}, {});
+  derive("m", {"in"}, {3, 8});
+  derive("s", {"c"}, {});
+  derive("g", {"x", "s"}, {});
+  derive("f", {}, {});
+  derive("fs", {"f"}, {3, 8});
+  derive("y", {"m", "g", "fs"}, {});
+  REQUIRE(modules.facts()[facts["y"]].partial);
+  const std::size_t sum = *modules.facts()[facts["y"]].partial;
+  const std::pair<std::string, Names> uses[] = {
+      {"in", {"ge", "lt"}}, {"g", {"x", "s"}}, {"y", {"m", "g", "fs"}}};
+  for (const auto& [name, operands] : uses) {
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Fact right = modules.facts()[facts[operands[k]]];
+      const auto leads_nowhere = [&](const Fact& wrong) {
+        std::vector<std::size_t> all;
+        for (const std::string& each : operands) all.push_back(facts[each]);
+        all[k] = modules.add(wrong);
+        CAPTURE(name);
+        CAPTURE(operands[k]);
+        CHECK(!follow(name, all, {}));
+      };
+      for (const View::Kind kind :
+           {View::Kind::Minus, View::Kind::Within, View::Kind::Where, View::Kind::Only}) {
+        if (right.view && right.view->kind == kind) continue;
+        Fact wrong = right;
+        wrong.view = View{kind, false, {0, 2}, {2, 4}, modules.facts()[facts["c"]].tensor};
+        if (right.view) wrong.view->of = right.view->of;
+        leads_nowhere(wrong);
+      }
+      // No rule makes a view of parts.
+      Fact wrong = right;
+      if (!right.view) {
+        wrong.partial = sum;
+        leads_nowhere(wrong);
+        continue;
+      }
+      wrong.view.reset();
+      if (name != "g") leads_nowhere(wrong);
+      wrong = right;
+      ++wrong.view->from[1];
+      if (name != "in") leads_nowhere(wrong);
+      wrong = right;
+      wrong.tensor = modules.facts()[facts["hs"]].tensor;
+      if (operands[k] == "m" || name == "in") leads_nowhere(wrong);
+    }
+  }
 }
 
 }  // namespace
