@@ -65,6 +65,14 @@ struct Approximations {
     return states.intern(pieces);
   }
 
+  /// A device that holds the same chunks, each from one contributor alone.
+  static Device from_one(ChunkTables& tables, Device device, std::uint32_t contributor) {
+    if (device.divided == kNothing) return device;
+    ChunkTables::Table table = tables.table(device.table);
+    for (auto& entry : table.entries) entry.contributors = tables.sets_.of({&contributor, 1});
+    return {device.divided, tables.intern(std::move(table))};
+  }
+
   /// Runs a collective on any group. `after` is written if it is legal.
   static Replayed::Kind run(ChunkTables& tables, std::uint32_t move,
                             const std::vector<Device>& before, std::vector<Device>& after) {
@@ -383,7 +391,11 @@ TEST_CASE(
         }
         if (kind == 2) next.table = root.table, next.divided = root.divided;
         if (kind == 3 && below(2) == 0) next = {Approximations::kNothing, 0};
-        before.push_back(i == 0 ? root : next);
+        if (kind == 4) {
+          next = Approximations::from_one(tables, root, static_cast<std::uint32_t>(i));
+          if (i == 0) before.push_back(next);
+        }
+        if (kind != 4 || i > 0) before.push_back(i == 0 ? root : next);
       }
       std::vector<StateId> states;
       for (const Device& each : before) {

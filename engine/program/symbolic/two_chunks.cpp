@@ -240,10 +240,10 @@ std::optional<TwoChunks::Holding> TwoChunks::gather(std::uint32_t move,
 
 bool TwoChunks::root_contains(std::span<const Holding> group) const {
   const Holding& root = group[0];
-  return root.chunks != 0 && std::ranges::all_of(group, [&](const Holding& each) {
-           return counts_.may_reach(root.chunks, each.chunks) &&
-                  sets_.is_subset(each.first, root.first) && sets_.is_subset(each.last, root.last);
-         });
+  return std::ranges::all_of(group, [&](const Holding& each) {
+    return counts_.may_reach(root.chunks, each.chunks) && sets_.is_subset(each.first, root.first) &&
+           sets_.is_subset(each.last, root.last);
+  });
 }
 
 std::uint32_t TwoChunks::run(std::uint32_t move, std::span<const std::uint32_t> before) {
