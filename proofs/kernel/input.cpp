@@ -17,9 +17,9 @@ constexpr std::size_t kMaxNesting = 10;
 /// Builds values in one pass and refuses what they do not show: a key twice, and how deep they are.
 /// (A callback of Json::parse would see it, too, but looks through a list after every object in
 /// it.)
-class Reader final : public nlohmann::json_sax<Json> {
+class JsonReader final : public nlohmann::json_sax<Json> {
  public:
-  explicit Reader(std::string name) : name_(std::move(name)) {}
+  explicit JsonReader(std::string name) : name_(std::move(name)) {}
   Json take() { return std::move(root_); }
 
   bool null() override { return add(nullptr); }
@@ -71,7 +71,7 @@ class Reader final : public nlohmann::json_sax<Json> {
 Json parse_json(const Files& files, const std::string& name) {
   const std::string& bytes = files.at(name);
   if (bytes.size() > kLargestJson) malformed(name + " is too large");
-  Reader reader(name);
+  JsonReader reader(name);
   Json::sax_parse(bytes, &reader);
   return reader.take();
 }
