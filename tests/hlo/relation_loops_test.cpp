@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/hlo/modules.h"
 #include "tests/hlo/related_pairs.h"
@@ -119,7 +120,26 @@ TEST_CASE("no relation is found through a loop or all-to-all that differs") {
   CHECK(refuted + 4 >= static_cast<int>(changes().size()));
 }
 
-/// x is multiplied by c in every iteration.
+TEST_CASE("the evidence of a right loop is none of one that differs") {
+  for (const Change& change : changes()) {
+    if (change.where != "after") continue;
+    CAPTURE(std::string(change.why));
+    Pair pair = loop_pairs().at(change.pair);
+    const auto made = related(whole(pair), local(pair), relation_json(pair.held));
+    REQUIRE(made.index() == 0);
+    CertificateFiles files = std::get<0>(made);
+    if (!replace(pair.after, change.from, change.to))
+      REQUIRE(replace(pair.computations_after, change.from, change.to));
+    auto problem = nlohmann::ordered_json::parse(files.at("problem.json"));
+    problem["after"] = local(pair);
+    files["problem.json"] = problem.dump();
+    files.erase("manifest.json");
+    add_manifest("modules-equal", {}, files);
+    CHECK(check_certificate(files).verdict != Verdict::Accepted);
+  }
+}
+
+/// x is added to itself in every iteration.
 std::string doubling(const std::string& name, const std::string& inside) {
   return fmt::format(
       "{0}_body {{\n  p = (s32[], f32[4,8]) parameter(0)\n"

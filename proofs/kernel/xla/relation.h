@@ -20,6 +20,17 @@ namespace p2::kernel::xla {
 
 using Numbering = std::vector<std::uint32_t>;  ///< of devices; those with one number are a class
 
+/// Devices with one key are a class; its number is its first member.
+template <typename Key>
+Numbering numbered(const std::vector<Key>& keys) {
+  std::map<Key, std::uint32_t> first;
+  Numbering classes;
+  for (std::size_t device = 0; device < keys.size(); ++device)
+    classes.push_back(
+        first.emplace(keys[device], static_cast<std::uint32_t>(device)).first->second);
+  return classes;
+}
+
 /// One array of a module without calls and tuples.
 struct Node {
   const Computation* computation = nullptr;

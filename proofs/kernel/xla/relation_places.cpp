@@ -11,17 +11,6 @@
 namespace p2::kernel::xla {
 namespace {
 
-/// Numbers classes by their first member.
-template <typename Key>
-Numbering numbered(const std::vector<Key>& keys) {
-  std::map<Key, std::uint32_t> first;
-  Numbering classes;
-  for (std::size_t device = 0; device < keys.size(); ++device)
-    classes.push_back(
-        first.emplace(keys[device], static_cast<std::uint32_t>(device)).first->second);
-  return classes;
-}
-
 /// One interval of indices along every dimension.
 struct Box {
   Index from, sizes;
