@@ -10,6 +10,7 @@
 #include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/interpreter/ranges.h"
 #include "engine/hlo/module_relation.h"
 #include "engine/hlo/sharding.h"
 
@@ -495,6 +496,12 @@ template auto Interpreter<Algebra>::whole_of(const Instruction&, const Operands&
 template auto Interpreter<Expressions>::shards_of(const Instruction&, const Operands&,
                                                   const Active&) -> PerDevice;
 template auto Interpreter<Expressions>::whole_of(const Instruction&, const Operands&, const Active&)
+    -> PerDevice;
+
+template class CollectiveOperations<Ranges>;
+template auto Interpreter<Ranges>::shards_of(const Instruction&, const Operands&, const Active&)
+    -> PerDevice;
+template auto Interpreter<Ranges>::whole_of(const Instruction&, const Operands&, const Active&)
     -> PerDevice;
 
 }  // namespace p2::hlo::interpreter

@@ -20,11 +20,13 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/block_modules.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/execution_tensors.h"
 #include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/interpreter/ranges.h"
 #include "engine/hlo/sharding.h"
 
 namespace p2::hlo {
@@ -40,6 +42,8 @@ using interpreter::kFirstSeed;
 using interpreter::NotUnderstood;
 using interpreter::Numbers;
 using interpreter::OutputPairs;
+using interpreter::Range;
+using interpreter::Ranges;
 using interpreter::Scalar;
 using interpreter::Term;
 using interpreter::Work;
@@ -69,6 +73,30 @@ constexpr std::size_t kMaxGivenShown = 8;
 constexpr std::size_t kReducedRounds = 4;
 std::size_t draws_of(const ModuleRelation& relation) {
   return std::size(kDraws) * (relation.drawn_sizes.empty() ? 1 : kReducedRounds);
+}
+
+/// Executions on blocks: numbers drawn as in the first kBlockDraws draws, and those of an input of
+/// which a dimension has n elements, divided by about n to one of these powers.
+constexpr std::size_t kBlockDraws = 3;
+constexpr double kBlockScales[] = {0.5, 1, 0.75, 0, 1.5, 0.5};
+/// Results are disturbed by so much of themselves, 2^9 times as much as they are rounded, as often;
+/// a difference counts where that changes both values by no more than a part of it.
+constexpr double kNoise = 0x1p-44;
+constexpr std::uint64_t kDisturbedRuns = 2;
+constexpr double kDisturbance = 0.01;
+constexpr std::size_t kMaxCandidates = 4096;
+/// A range of numbers counts as one if it is so narrow, relative to them.
+constexpr double kNarrowRange = 1e-7;
+/// Executing modules on blocks takes about so many operations on elements at most.
+constexpr double kMaxBlockOperations = 3e7;
+/// All draws together.
+constexpr double kMaxBlockWork = 1e8;
+
+/// A power of 2, so that drawn numbers keep their digits.
+double scale_of(const std::vector<std::int64_t>& sizes, double exponent) {
+  if (sizes.size() < 2) return 1;
+  const auto largest = static_cast<double>(*std::ranges::max_element(sizes));
+  return largest <= 1 ? 1 : std::exp2(-std::round(exponent * std::log2(largest)));
 }
 
 /// The relative tolerance where constants are rounded to a narrow type.
@@ -163,6 +191,29 @@ class ExecutionComparison {
     return decision_;
   }
 
+  /// On numbers and blocks of indices. It refutes by an element that differs for two draws, by
+  /// much more than disturbing every operation changes it, unless random interpretation finds the
+  /// modules equal.
+  ModuleDecision refute_on(const BlockModules& blocks) {
+    blocks_ = &blocks;
+    decision_.outcome = Outcome::Undecided;
+    std::size_t draws = std::size(kBlockScales);
+    while (draws > 1 && static_cast<double>(draws) * blocks.operations > kMaxBlockWork) --draws;
+    for (std::size_t k = 0; k < draws && decision_.outcome != Outcome::Refuted; ++k) {
+      const auto first = difference_on_blocks(k, kFirstSeed + k);
+      if (!first || !difference_on_blocks(k, kSecondSeed + k)) continue;
+      Draw draw = kDraws[k % kBlockDraws];
+      refute(first->device, first->output, first->index, first->before, first->after, first->type,
+             draw, kFirstSeed + k);
+    }
+    decision_.interpreter = decision_.outcome;
+    if (decision_.outcome != Outcome::Refuted || blocks.has_ranges) return decision_;
+    if (interpret(kFirstSeed, FloatEquality::Real, limits_).is_equal) {
+      contradict(decision_, "random interpretation finds the modules equal");
+    }
+    return decision_;
+  }
+
   /// By a solver, and on numbers where that finds a candidate.
   ModuleDecision decide_by_solver(const ElementSolver& solver) {
     interpreter::OutputExpressions all;
@@ -252,7 +303,7 @@ class ExecutionComparison {
       Work& work, OpaqueInstructions& opaque,
       const typename Interpreter<A>::Observer& observer = {}) const {
     const bool is_before = &module == &before_;
-    const Inputs inputs(devices_, relation_, given_);
+    const Inputs inputs(devices_, relation_, given_, scales_);
     Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
     run.observe(observer);
     auto values = run.run(inputs.of(arithmetic, module, form, draw, seed));
@@ -279,6 +330,14 @@ class ExecutionComparison {
     return text;
   }
 
+  std::string blocks_text() const {
+    if (blocks_ == nullptr) return "";
+    return fmt::format(
+        ", those of large inputs divided by a power of 2, and all alike in blocks of indices "
+        "(dimensions of size {} blocks)",
+        blocks_->words);
+  }
+
   /// Refutes by execution on drawn numbers, and on numbers near those of a solver.
   void confirm(const interpreter::OutputExpressions& all, const SolverAnswer& candidate) {
     interpreter::GivenInputs given;
@@ -301,33 +360,113 @@ class ExecutionComparison {
     given_ = nullptr;
   }
 
+  /// An element with its values.
+  struct ComparedElement {
+    std::uint32_t device = 0;
+    std::size_t output = 0;
+    std::vector<std::int64_t> index = {};
+    Scalar before = {};
+    Scalar after = {};
+    ElementType type = {};
+
+    bool is_at(const ComparedElement& other) const {
+      return device == other.device && output == other.output && index == other.index;
+    }
+  };
+
   void execute_on_numbers(const Draw& draw, std::uint64_t seed) {
     Numbers numbers;
+    visit_numbers(numbers, draw, seed, [&](const ComparedElement& element, double largest) {
+      if (!differ(element.before, element.after, element.type, largest, draw)) return true;
+      refute(element.device, element.output, element.index, element.before, element.after,
+             element.type, draw, seed);
+      return false;
+    });
+  }
+
+  static const Scalar& number_of(const Scalar& cell) { return cell; }
+  /// A narrow range as a number; what is not known well is arbitrary.
+  static Scalar number_of(const Range& cell) {
+    if (cell.is_point) return cell.low;
+    Scalar number = cell.low;
+    const double width = cell.high.real - cell.low.real;
+    number.real += width / 2;
+    const bool is_narrow =
+        cell.low.integer == cell.high.integer && width <= kNarrowRange * std::fabs(number.real);
+    number.arbitrary = cell.low.arbitrary || cell.high.arbitrary || !is_narrow;
+    return number;
+  }
+
+  /// Executes both modules and calls `visit(element, largest)` for the elements of their outputs,
+  /// until it returns false; `largest`: the largest number of the array before.
+  template <typename A, typename Visit>
+  void visit_numbers(A& arithmetic, const Draw& draw, std::uint64_t seed, const Visit& visit) {
     Work work(limits_, most_);
     OpaqueInstructions opaque;
-    const auto first = outputs(numbers, before_, relation_.before, draw, seed, work, opaque);
-    const auto second = outputs(numbers, after_, relation_.after, draw, seed, work, opaque);
-    const OutputPairs pairs(numbers, devices_, relation_);
+    const auto first = outputs(arithmetic, before_, relation_.before, draw, seed, work, opaque);
+    const auto second = outputs(arithmetic, after_, relation_.after, draw, seed, work, opaque);
+    const OutputPairs pairs(arithmetic, devices_, relation_);
     double largest = 0;
     std::size_t of_output = SIZE_MAX;
-    pairs.visit(
-        first, second,
-        [&](const Scalar& a, const Scalar& b, const Array<Scalar>& array, std::uint32_t device,
-            std::size_t output, const std::vector<std::int64_t>& index) {
-          const ElementType type = array.shape.type;
-          if (output != of_output) {
-            of_output = output;
-            largest = 0;
-            for (const Scalar& each : *array.cells) {
-              if (std::isfinite(each.real)) {
-                largest = std::max(largest, std::fabs(each.real));
-              }
-            }
-          }
-          if (!differ(a, b, type, largest, draw)) return true;
-          refute(device, output, index, a, b, type, draw, seed);
-          return false;
-        });
+    pairs.visit(first, second,
+                [&](const auto& a, const auto& b, const auto& array, std::uint32_t device,
+                    std::size_t output, const std::vector<std::int64_t>& index) {
+                  if (output != of_output) {
+                    of_output = output;
+                    largest = 0;
+                    for (const auto& cell : *array.cells) {
+                      const Scalar each = number_of(cell);
+                      if (std::isfinite(each.real)) {
+                        largest = std::max(largest, std::fabs(each.real));
+                      }
+                    }
+                  }
+                  return visit(ComparedElement{device, output, index, number_of(a), number_of(b),
+                                               array.shape.type},
+                               largest);
+                });
+  }
+
+  /// The first element that differs on one draw and is hardly changed by disturbing all operations.
+  std::optional<ComparedElement> difference_on_blocks(std::size_t k, std::uint64_t seed) {
+    Draw draw = kDraws[k % kBlockDraws];
+    draw.may_overflow = true;
+    std::vector<double> scales;
+    for (const std::vector<std::int64_t>& sizes : blocks_->input_sizes) {
+      scales.push_back(scale_of(sizes, kBlockScales[k]));
+    }
+    scales_ = &scales;
+    std::vector<ComparedElement> found;
+    Ranges exact;
+    visit_numbers(exact, draw, seed, [&](const ComparedElement& element, double largest) {
+      const bool differs = differ(element.before, element.after, element.type, largest, draw);
+      if (differs) found.push_back(element);
+      return found.size() < kMaxCandidates;
+    });
+    for (std::uint64_t run = 1; run <= kDisturbedRuns && !found.empty(); ++run) {
+      Ranges disturbed(kNoise, seed + run);
+      std::size_t next = 0;
+      std::vector<ComparedElement> stable;
+      visit_numbers(disturbed, draw, seed, [&](const ComparedElement& element, double) {
+        if (!element.is_at(found[next])) return true;
+        if (is_stable(found[next], element)) stable.push_back(found[next]);
+        return ++next < found.size();
+      });
+      found = std::move(stable);
+    }
+    scales_ = nullptr;
+    return found.empty() ? std::nullopt : std::optional(found.front());
+  }
+
+  static bool is_stable(const ComparedElement& exact, const ComparedElement& disturbed) {
+    if (disturbed.before.arbitrary || disturbed.after.arbitrary) return false;
+    if (!exact.type.is_float()) {
+      return exact.before.integer == disturbed.before.integer &&
+             exact.after.integer == disturbed.after.integer;
+    }
+    const double most = kDisturbance * std::fabs(exact.before.real - exact.after.real);
+    return std::fabs(exact.before.real - disturbed.before.real) <= most &&
+           std::fabs(exact.after.real - disturbed.after.real) <= most;
   }
 
   bool differ(const Scalar& a, const Scalar& b, ElementType type, double largest,
@@ -345,12 +484,28 @@ class ExecutionComparison {
            std::max(tolerance_ * size + tolerance_ / 10 * largest, rounding);
   }
 
-  void refute(std::uint32_t device, std::size_t output, const std::vector<std::int64_t>& index,
+  /// The index in the modules of an element of these on blocks.
+  std::vector<std::int64_t> index_before_blocks(std::uint32_t device, std::size_t output,
+                                                std::vector<std::int64_t> index) const {
+    if (blocks_ == nullptr) return index;
+    const bool global_first = relation_.before == Form::Global;
+    const bool is_shard = relation_.is_mixed() && relation_.outputs[output].parts == 1;
+    const bool is_second = is_shard && global_first;
+    const std::size_t number = is_shard ? relation_.outputs[output].number_on(device) : output;
+    const auto& starts = (is_second ? blocks_->outputs_after : blocks_->outputs_before)[number];
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      index[i] = starts[i][static_cast<std::size_t>(index[i])];
+    }
+    return index;
+  }
+
+  void refute(std::uint32_t device, std::size_t output, const std::vector<std::int64_t>& blocks,
               const Scalar& a, const Scalar& b, ElementType type, const Draw& draw,
               std::uint64_t seed) {
     const auto text = [&](const Scalar& value) {
       return type.is_float() ? fmt::format("{:.7g}", value.real) : fmt::format("{}", value.integer);
     };
+    const std::vector<std::int64_t> index = index_before_blocks(device, output, blocks);
     Difference difference{"value", {}};
     difference.element = ElementDifference{
         device, device / devices_.partitions, device % devices_.partitions, output, index, text(a),
@@ -364,7 +519,7 @@ class ExecutionComparison {
         draw.sign == Draw::Sign::Both       ? " of both signs"
         : draw.sign == Draw::Sign::Negative ? ", negative"
                                             : "",
-        draw.first, draw.last, given_text());
+        draw.first, draw.last, given_text() + blocks_text());
     difference.of_infinities = type.is_float() && !(std::isfinite(a.real) && std::isfinite(b.real));
     decision_.outcome = Outcome::Refuted;
     decision_.violation = std::move(difference);
@@ -497,6 +652,8 @@ class ExecutionComparison {
   const Limits& limits_;
   double tolerance_ = kTolerance;
   const interpreter::GivenInputs* given_ = nullptr;  ///< for the execution that runs
+  const std::vector<double>* scales_ = nullptr;      ///< the same
+  const BlockModules* blocks_ = nullptr;             ///< that the modules were made for
   ModuleDecision decision_;
 };
 
@@ -566,6 +723,20 @@ ModuleDecision compare_by_execution(const Module& before, const Module& after,
   return unless_not_understood(before, after, devices, [&] {
     return ExecutionComparison(before, after, devices, relation, most, limits)
         .decide(operations > kLargeOperations ? 1 : draws_of(relation));
+  });
+}
+
+ModuleDecision refute_on_blocks(const Module& before, const Module& after, const Devices& devices,
+                                const ModuleRelation& relation, const Limits& limits) {
+  ModuleDecision open;
+  open.outcome = Outcome::Undecided;
+  open.devices = devices;
+  const auto blocks = block_modules(before, after, devices, relation, kMaxBlockOperations, limits);
+  if (!blocks) return open;
+  return unless_not_understood(*blocks->before, *blocks->after, devices, [&] {
+    return ExecutionComparison(*blocks->before, *blocks->after, devices, blocks->relation,
+                               static_cast<std::uint64_t>(20 * kMaxBlockOperations), limits)
+        .refute_on(*blocks);
   });
 }
 

@@ -121,10 +121,11 @@ class LocalOperations {
   void require_start(const Instruction& instruction, const Operands& operands, std::size_t first,
                      const Index& sizes, const Index& window) const;
   /// The operands of a dynamic slice from `first` on as a start index, clamped; nothing if unknown.
-  std::optional<Index> start_index(const Operands& operands, std::size_t first, const Index& sizes,
-                                   const Index& window);
+  std::optional<Index> start_index(const Instruction& instruction, const Operands& operands,
+                                   std::size_t first, const Index& sizes, const Index& window);
   /// A computation that is a binary operation on its two parameters; nothing for any other.
   const std::optional<ElementOperation>& binary(std::uint32_t computation);
+  Cell repeated(const Cell& cell, std::int64_t times, ElementType type);
   std::shared_ptr<const Cells> factors_of(const Array<Cell>& factor, ElementType type);
   /// A rounded sum of products of factors, two by two.
   Cell contracted(const Instruction& instruction, const Cells& factors, const Operands& operands);
