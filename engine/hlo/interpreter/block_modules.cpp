@@ -34,6 +34,9 @@ using interpreter::ValueDimensions;
 constexpr std::int64_t kMaxIndexElements = 65536;
 constexpr std::uint64_t kMaxIndexOperations = 10'000'000;
 
+/// The indices at which dimensions are cut that need not be, in the order of trials.
+const std::vector<std::int64_t> kCuts[] = {{1, 3}, {1}, {}};
+
 bool is_small(const Shape& shape) {
   for (const ArrayShape& array : shape.arrays()) {
     if (array.elements() > kMaxIndexElements) return false;
@@ -152,21 +155,57 @@ class Restriction {
         first_(before, classes_, links_, devices, starts_[0]),
         second_(after, classes_, links_, devices, starts_[1]) {}
 
-  std::optional<BlockModules> find(double most) {
+  /// Whether the relation can be followed; once, before attempts.
+  bool relate() {
     first_.classify();
     second_.classify();
-    if (!relate(first_.inputs(), second_.inputs(), relation_.inputs)) return std::nullopt;
-    if (!relate(first_.outputs(), second_.outputs(), relation_.outputs)) return std::nullopt;
-    static const std::vector<std::int64_t> kCuts[] = {{1, 3}, {1}, {}};
-    for (const bool has_ranges : {false, true}) {
-      for (const auto& cuts : kCuts) {
-        limits_.require(0, "cutting tensors into blocks");
-        auto made = attempt(cuts, has_ranges, most);
-        if (made) return made;
+    return relate(first_.inputs(), second_.inputs(), relation_.inputs) &&
+           relate(first_.outputs(), second_.outputs(), relation_.outputs);
+  }
+
+  bool has_numbers() const { return !first_.counted().empty() || !second_.counted().empty(); }
+
+  std::optional<BlockModules> attempt(const BlockCuts& cuts, double most) {
+    limits_.require(0, "cutting tensors into blocks");
+    DimensionBlocks blocks(classes_, {links_.begin(), links_.end()});
+    for (const LinkedDimensions* each : {&first_, &second_}) {
+      for (const auto& [dimension, index] : each->changes()) blocks.cut(dimension, index);
+      for (const std::uint32_t dimension : each->counted()) {
+        if (!cuts.has_ranges) {
+          blocks.cut_everywhere(dimension);
+        } else {
+          for (std::int64_t i = 1; i < kSingleNumbers; ++i) blocks.cut(dimension, i);
+        }
       }
-      if (first_.counted().empty() && second_.counted().empty()) break;
     }
-    return std::nullopt;
+    for (std::uint32_t each = 0; each < classes_.count(); ++each) {
+      if (classes_.root(each) != each) continue;
+      for (const std::int64_t at : cuts.everywhere) blocks.cut(each, at);
+    }
+    if (!blocks.close()) return std::nullopt;
+    if (first_.largest(blocks) > most || second_.largest(blocks) > most) return std::nullopt;
+    BlockModules made;
+    made.has_ranges = cuts.has_ranges;
+    made.before = first_.restricted(blocks);
+    made.after = second_.restricted(blocks);
+    made.operations =
+        estimate(*made.before, relation_.before) + estimate(*made.after, relation_.after);
+    if (made.operations > most) return std::nullopt;
+    made.relation = relation_;
+    made.relation.drawn_sizes.clear();
+    if (!restrict(made.relation.inputs, first_.inputs(), second_.inputs(), blocks) ||
+        !restrict(made.relation.outputs, first_.outputs(), second_.outputs(), blocks)) {
+      return std::nullopt;
+    }
+    made.inputs_before = starts_of(first_.inputs(), blocks);
+    made.inputs_after = starts_of(second_.inputs(), blocks);
+    made.outputs_before = starts_of(first_.outputs(), blocks);
+    made.outputs_after = starts_of(second_.outputs(), blocks);
+    for (const ValueDimensions* each : drawn_inputs()) {
+      made.input_sizes.push_back(each->shape->sizes);
+    }
+    made.words = words(blocks);
+    return made;
   }
 
  private:
@@ -225,46 +264,9 @@ class Restriction {
     }
   }
 
-  std::optional<BlockModules> attempt(const std::vector<std::int64_t>& cuts, bool has_ranges,
-                                      double most) {
-    DimensionBlocks blocks(classes_, {links_.begin(), links_.end()});
-    for (const LinkedDimensions* each : {&first_, &second_}) {
-      for (const auto& [dimension, index] : each->changes()) blocks.cut(dimension, index);
-      for (const std::uint32_t dimension : each->counted()) {
-        if (!has_ranges) {
-          blocks.cut_everywhere(dimension);
-        } else {
-          for (std::int64_t i = 1; i < kSingleNumbers; ++i) blocks.cut(dimension, i);
-        }
-      }
-    }
-    for (std::uint32_t each = 0; each < classes_.count(); ++each) {
-      if (classes_.root(each) != each) continue;
-      for (const std::int64_t at : cuts) blocks.cut(each, at);
-    }
-    if (!blocks.close()) return std::nullopt;
-    BlockModules made;
-    made.has_ranges = has_ranges;
-    if (first_.largest(blocks) > most || second_.largest(blocks) > most) return std::nullopt;
-    made.before = first_.restricted(blocks);
-    made.after = second_.restricted(blocks);
-    made.operations =
-        estimate(*made.before, relation_.before) + estimate(*made.after, relation_.after);
-    if (made.operations > most) return std::nullopt;
-    made.relation = relation_;
-    made.relation.drawn_sizes.clear();
-    if (!restrict(made.relation.inputs, first_.inputs(), second_.inputs(), blocks) ||
-        !restrict(made.relation.outputs, first_.outputs(), second_.outputs(), blocks)) {
-      return std::nullopt;
-    }
-    made.outputs_before = starts_of(first_.outputs(), blocks);
-    made.outputs_after = starts_of(second_.outputs(), blocks);
-    const bool global_first = relation_.before == Form::Global || !relation_.is_mixed();
-    for (const ValueDimensions* each : (global_first ? first_ : second_).inputs()) {
-      made.input_sizes.push_back(each->shape->sizes);
-    }
-    made.words = words(blocks);
-    return made;
+  Arrays drawn_inputs() const {
+    const bool is_first = relation_.before == Form::Global || !relation_.is_mixed();
+    return is_first ? first_.inputs() : second_.inputs();
   }
 
   double estimate(const Module& module, Form form) const {
@@ -313,8 +315,7 @@ class Restriction {
   /// The sizes of inputs' dimensions that have fewer blocks.
   std::string words(DimensionBlocks& blocks) const {
     std::map<std::int64_t, std::int64_t, std::greater<>> sizes;
-    const bool global_first = relation_.before == Form::Global || !relation_.is_mixed();
-    for (const ValueDimensions* array : (global_first ? first_ : second_).inputs()) {
+    for (const ValueDimensions* array : drawn_inputs()) {
       for (const std::uint32_t each : array->numbers) {
         const std::int64_t count = blocks.blocks(each);
         if (count < classes_.size(each)) {
@@ -346,8 +347,24 @@ class Restriction {
 std::optional<BlockModules> block_modules(const Module& before, const Module& after,
                                           const Devices& devices, const ModuleRelation& relation,
                                           double most, const Limits& limits) {
-  if (relation.mismatch) return std::nullopt;
-  return Restriction(before, after, devices, relation, limits).find(most);
+  Restriction restriction(before, after, devices, relation, limits);
+  if (relation.mismatch || !restriction.relate()) return std::nullopt;
+  for (const bool has_ranges : {false, true}) {
+    if (has_ranges && !restriction.has_numbers()) break;
+    for (const std::vector<std::int64_t>& cuts : kCuts) {
+      if (auto made = restriction.attempt({cuts, has_ranges}, most)) return made;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<BlockModules> block_modules_cut(const Module& before, const Module& after,
+                                              const Devices& devices,
+                                              const ModuleRelation& relation, const BlockCuts& cuts,
+                                              double most, const Limits& limits) {
+  Restriction restriction(before, after, devices, relation, limits);
+  if (relation.mismatch || !restriction.relate()) return std::nullopt;
+  return restriction.attempt(cuts, most);
 }
 
 }  // namespace p2::hlo

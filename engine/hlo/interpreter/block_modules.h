@@ -20,7 +20,9 @@ struct BlockModules {
   std::shared_ptr<const Module> before;
   std::shared_ptr<const Module> after;
   ModuleRelation relation;
-  /// The outputs of both modules, arrays in order.
+  /// Of the inputs and outputs of both modules, arrays in order.
+  Starts inputs_before;
+  Starts inputs_after;
   Starts outputs_before;
   Starts outputs_after;
   /// The sizes of the inputs that are drawn.
@@ -30,6 +32,20 @@ struct BlockModules {
   double operations = 0;   ///< an estimate for both
   std::string words = {};  ///< `16384 in 4, 8192 in 2`: sizes of dimensions, and their blocks
 };
+
+/// Where dimensions are cut beside where operations need it.
+struct BlockCuts {
+  std::vector<std::int64_t> everywhere;  ///< indices of all dimensions
+  /// An iota has blocks of several numbers, but for its first ones.
+  bool has_ranges = false;
+};
+
+/// The modules on the fewest blocks with these cuts; nothing where arrays have more than `most`
+/// elements or executing them takes more operations, or blocks do not fit. Throws LimitReached.
+std::optional<BlockModules> block_modules_cut(const Module& before, const Module& after,
+                                              const Devices& devices,
+                                              const ModuleRelation& relation, const BlockCuts& cuts,
+                                              double most, const Limits& limits);
 
 /// The modules on as many blocks as executing them in about `most` operations on elements allows;
 /// nothing where that is too few, or blocks do not fit. Throws LimitReached.

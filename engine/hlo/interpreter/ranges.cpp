@@ -6,6 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <string_view>
 
 #include "engine/hlo/number.h"
 #include "p2/limits.h"
@@ -106,17 +107,39 @@ std::optional<std::int64_t> Ranges::as_integer(const Cell& cell, ElementType typ
   return numbers_.as_integer(cell.low, type);
 }
 
-/// Without its error.
-Scalar Ranges::disturbed(Scalar result, ElementType type) const {
-  result.error = 0;
-  if (noise_ == 0 || !type.is_float()) return result;
-  state_ += 0x9E3779B97F4A7C15;  // splitmix64
+/// A number from −1 to 1 (splitmix64).
+double Ranges::drawn() const {
+  state_ += 0x9E3779B97F4A7C15;
   std::uint64_t bits = state_;
   bits = (bits ^ (bits >> 30U)) * 0xBF58476D1CE4E5B9;
   bits = (bits ^ (bits >> 27U)) * 0x94D049BB133111EB;
   bits ^= bits >> 31U;
-  result.real *= 1 + noise_ * (static_cast<double>(bits >> 11U) * 0x1p-52 - 1);
+  return static_cast<double>(bits >> 11U) * 0x1p-52 - 1;
+}
+
+/// Without its error.
+Scalar Ranges::disturbed(Scalar result, ElementType type) const {
+  result.error = 0;
+  if (noise_ != 0 && type.is_float()) result.real *= 1 + noise_ * drawn();
   return result;
+}
+
+Range Ranges::constant(const LiteralElement& element, ElementType type) const {
+  Scalar number = numbers_.constant(element, type);
+  if (noise_ == 0 || !type.is_float() || !std::isfinite(number.real)) return number;
+  const std::string_view name = type.name();
+  const int digits = name == "f64"    ? 53
+                     : name == "f32"  ? 24
+                     : name == "f16"  ? 11
+                     : name == "bf16" ? 8
+                                      : 3;
+  // A number of few digits is seldom a rounded one; of a narrow type all but powers of 2 may be.
+  int exponent = 0;
+  const double mantissa = std::frexp(number.real, &exponent);
+  const double scaled = std::ldexp(mantissa, digits > 11 ? 8 : 1);
+  if (scaled == std::floor(scaled)) return number;
+  number.real *= 1 + std::ldexp(drawn(), 1 - digits);
+  return number;
 }
 
 Range Ranges::apply(const ElementOperation& operation, std::span<const Cell> operands) const {

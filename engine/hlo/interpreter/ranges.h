@@ -24,7 +24,8 @@ struct Range {
 /// of a deep module: results are disturbed instead, which shows what rounding may do.
 class Ranges {
  public:
-  /// Every result is disturbed at random by up to `noise` of itself.
+  /// With noise, every result is disturbed at random by up to `noise` of itself, and a constant by
+  /// as much as its type may have rounded it.
   explicit Ranges(double noise = 0, std::uint64_t seed = 0) : noise_(noise), state_(seed) {}
 
   using Cell = Range;
@@ -32,9 +33,7 @@ class Ranges {
   static constexpr bool kMayRound = false;
   static constexpr bool kHasRanges = true;
 
-  Cell constant(const LiteralElement& element, ElementType type) const {
-    return numbers_.constant(element, type);
-  }
+  Cell constant(const LiteralElement& element, ElementType type) const;
   Cell integer(std::int64_t value, ElementType type) const { return numbers_.integer(value, type); }
   Cell range(std::int64_t first, std::int64_t last, ElementType type) const;
   /// Throws LimitReached where the elements of a block differ: one of them does not stand for all.
@@ -65,6 +64,7 @@ class Ranges {
  private:
   Cell of_ranges(const ElementOperation& operation, std::span<const Cell> operands) const;
   Scalar disturbed(Scalar result, ElementType type) const;
+  double drawn() const;
   Cell compared(const ElementOperation& operation, const Cell& a, const Cell& b) const;
 
   Numbers numbers_;
