@@ -35,7 +35,9 @@ OUTCOME_NAMES = ("Verdict", "Judgement", "Finding", "Outcome", "Answer", "Result
 OUTCOME_EXEMPT = ("proofs/kernel/", "proofs/check/", "engine/include/p2/result.h",
                   "engine/include/p2/answer.h")
 LIMITS = {
-    "product_files": 550,
+    # 10 for modules on blocks of indices (engine/hlo/interpreter: dimension_classes, block_dimensions,
+    # block_modules, device_classes, ranges).
+    "product_files": 560,
     "single_client_headers": 12,
     "cli_lines": 4999,
     "solver_headers": 2,

@@ -220,7 +220,7 @@ std::optional<Explanation> explain(const Module& before, const Module& after,
                            kMaxExplainedOperations, limits);
   } catch (const LimitReached&) {
   }
-  if (!blocks || blocks->has_ranges) return {};
+  if (!blocks || blocks->has_ranges || !blocks->first_devices.empty()) return {};
   ModuleDecision found = decision;
   found.relation = std::make_shared<const ModuleRelation>(blocks->relation);
   found.operations = blocks->operations;

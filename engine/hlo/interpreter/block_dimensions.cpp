@@ -38,6 +38,7 @@ void DimensionBlocks::cut(std::uint32_t dimension, std::int64_t index) { insert(
 
 bool DimensionBlocks::insert(std::uint32_t dimension, std::int64_t index) {
   if (index <= 0 || index >= classes_.size(dimension) || is_fixed(dimension)) return false;
+  if (repeated_.contains(classes_.root(dimension))) return false;  // its pattern is cut
   cuts_.resize(classes_.count());
   if (!cuts_[classes_.root(dimension)].insert(index).second) return false;
   ++total_;
@@ -157,6 +158,8 @@ bool DimensionBlocks::close() {
 
 const std::vector<std::int64_t>& DimensionBlocks::starts(std::uint32_t dimension) {
   const std::uint32_t root = classes_.root(dimension);
+  const auto pattern = repeated_.find(root);
+  if (pattern != repeated_.end()) return starts(pattern->second.first);
   std::vector<std::int64_t>& all = starts_[root];
   if (!all.empty()) return all;
   const std::int64_t size = classes_.size(dimension);
@@ -172,6 +175,7 @@ const std::vector<std::int64_t>& DimensionBlocks::starts(std::uint32_t dimension
 
 std::int64_t DimensionBlocks::block_at(std::uint32_t dimension, std::int64_t index) {
   const std::vector<std::int64_t>& all = starts(dimension);
+  if (index == classes_.size(dimension)) return static_cast<std::int64_t>(all.size()) - 1;
   const auto found = std::lower_bound(all.begin(), all.end(), index);
   if (found == all.end() || *found != index) {
     throw LimitReached(LimitReached::Kind::Work, "no block begins there");
@@ -420,7 +424,7 @@ std::vector<std::int64_t> block_sizes(const std::vector<std::uint32_t>& dimensio
     std::vector<std::int64_t> longer;
     for (const std::int64_t size : all) {
       for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
-        longer.push_back(size * (starts[i + 1] - starts[i]));
+        longer.push_back(size * (starts[i + 1] - starts[i]) * blocks.times(each));
       }
     }
     all = std::move(longer);

@@ -37,6 +37,20 @@ class DimensionBlocks {
   DimensionBlocks(DimensionClasses& classes, std::vector<BlockLink> links)
       : classes_(classes), links_(std::move(links)) {}
 
+  /// A dimension is another one `times` times, and has its blocks: block i is all of the blocks i.
+  void repeat(std::uint32_t dimension, std::uint32_t pattern, std::int64_t times) {
+    repeated_[classes_.root(dimension)] = {pattern, times};
+  }
+  /// How often the elements of a dimension's blocks are there.
+  std::int64_t times(std::uint32_t dimension) {
+    const auto found = repeated_.find(classes_.root(dimension));
+    return found == repeated_.end() ? 1 : found->second.second;
+  }
+  /// The index in the pattern of a dimension that repeats one, else the index.
+  std::int64_t in_pattern(std::uint32_t dimension, std::int64_t index) {
+    const auto found = repeated_.find(classes_.root(dimension));
+    return found == repeated_.end() ? index : index % classes_.size(found->second.first);
+  }
   /// Makes a block begin at `index`, if that is inside of the dimension.
   void cut(std::uint32_t dimension, std::int64_t index);
   void cut_everywhere(std::uint32_t dimension) { fixed_.insert(classes_.root(dimension)); }
@@ -50,6 +64,11 @@ class DimensionBlocks {
   }
   /// The number of the block that begins at an index, or of blocks for the size.
   std::int64_t block_at(std::uint32_t dimension, std::int64_t index);
+  /// The same for an index in the pattern, or its size, of a dimension that repeats one.
+  std::int64_t end_at(std::uint32_t dimension, std::int64_t index) {
+    const auto found = repeated_.find(classes_.root(dimension));
+    return block_at(found == repeated_.end() ? dimension : found->second.first, index);
+  }
 
  private:
   using Cuts = std::set<std::int64_t>;
@@ -66,6 +85,7 @@ class DimensionBlocks {
   std::vector<BlockLink> links_;
   std::set<std::uint32_t> fixed_;  ///< roots
   std::vector<Cuts> cuts_;         ///< by root: inner ones
+  std::map<std::uint32_t, std::pair<std::uint32_t, std::int64_t>> repeated_;  ///< by root
   std::size_t total_ = 0;
   std::vector<std::vector<std::int64_t>> starts_;
 };

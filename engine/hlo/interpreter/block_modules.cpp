@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "engine/hlo/collective.h"
 #include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/block_dimensions.h"
+#include "engine/hlo/interpreter/device_classes.h"
 #include "engine/hlo/interpreter/execution.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
@@ -159,22 +161,31 @@ class Restriction {
   bool relate() {
     first_.classify();
     second_.classify();
-    return relate(first_.inputs(), second_.inputs(), relation_.inputs) &&
-           relate(first_.outputs(), second_.outputs(), relation_.outputs);
+    if (!relate(first_.inputs(), second_.inputs(), relation_.inputs) ||
+        !relate(first_.outputs(), second_.outputs(), relation_.outputs)) {
+      return false;
+    }
+    find_patterns();
+    return true;
   }
 
   bool has_numbers() const { return !first_.counted().empty() || !second_.counted().empty(); }
 
   std::optional<BlockModules> attempt(const BlockCuts& cuts, double most) {
     limits_.require(0, "cutting tensors into blocks");
-    DimensionBlocks blocks(classes_, {links_.begin(), links_.end()});
+    if (cuts.repeats && patterns_.empty()) return std::nullopt;
+    const std::set<BlockLink>& links = cuts.repeats ? repeating_links_ : links_;
+    DimensionBlocks blocks(classes_, {links.begin(), links.end()});
+    for (const auto& [whole, pattern] : patterns_) {
+      if (cuts.repeats) blocks.repeat(whole, pattern.first, pattern.second);
+    }
     for (const LinkedDimensions* each : {&first_, &second_}) {
       for (const auto& [dimension, index] : each->changes()) blocks.cut(dimension, index);
       for (const std::uint32_t dimension : each->counted()) {
         if (!cuts.has_ranges) {
           blocks.cut_everywhere(dimension);
         } else {
-          for (std::int64_t i = 1; i < kSingleNumbers; ++i) blocks.cut(dimension, i);
+          for (std::int64_t i = 1; i <= kSingleNumbers; ++i) blocks.cut(dimension, i);
         }
       }
     }
@@ -188,15 +199,10 @@ class Restriction {
     made.has_ranges = cuts.has_ranges;
     made.before = first_.restricted(blocks);
     made.after = second_.restricted(blocks);
-    made.operations =
-        estimate(*made.before, relation_.before) + estimate(*made.after, relation_.after);
+    if (!restrict_relation(blocks, made, cuts.repeats)) return std::nullopt;
+    made.operations = estimate(*made.before, made.devices, relation_.before) +
+                      estimate(*made.after, made.devices, relation_.after);
     if (made.operations > most) return std::nullopt;
-    made.relation = relation_;
-    made.relation.drawn_sizes.clear();
-    if (!restrict(made.relation.inputs, first_.inputs(), second_.inputs(), blocks) ||
-        !restrict(made.relation.outputs, first_.outputs(), second_.outputs(), blocks)) {
-      return std::nullopt;
-    }
     made.inputs_before = starts_of(first_.inputs(), blocks);
     made.inputs_after = starts_of(second_.inputs(), blocks);
     made.outputs_before = starts_of(first_.outputs(), blocks);
@@ -229,19 +235,15 @@ class Restriction {
     const Arrays& shards = global_first ? after : before;
     if (tensors.size() != wholes.size()) return false;
     for (std::size_t k = 0; k < tensors.size(); ++k) {
-      std::set<std::pair<std::uint32_t, std::vector<std::int64_t>>> seen;
+      std::set<std::tuple<std::uint32_t, std::size_t, std::int64_t, std::int64_t, std::int64_t>>
+          seen;
       for (std::uint32_t device = 0; device < tensors[k].pieces.size(); ++device) {
         for (const Piece& piece : tensors[k].pieces[device]) {
           const std::uint32_t number = tensors[k].number_on(device);
           if (number >= shards.size()) return false;
           if (wholes[k]->numbers.size() != shards[number]->numbers.size()) return false;
           for (std::size_t i = 0; i < piece.sizes.size(); ++i) {
-            if (!seen.emplace(number,
-                              std::vector<std::int64_t>{static_cast<std::int64_t>(i), piece.of[i],
-                                                        piece.at[i], piece.sizes[i]})
-                     .second) {
-              continue;
-            }
+            if (!seen.emplace(number, i, piece.of[i], piece.at[i], piece.sizes[i]).second) continue;
             relate(wholes[k]->numbers[i], shards[number]->numbers[i], piece, i);
           }
         }
@@ -250,13 +252,56 @@ class Restriction {
     return true;
   }
 
+  /// Dimensions of the module before partitioning that devices hold in many equal parts, and that
+  /// nothing else cuts, repeat what two of these have: data-parallel ranks, of which every other
+  /// one then has the same rows.
+  void find_patterns() {
+    std::map<std::uint32_t, std::set<std::int64_t>> offsets;
+    std::map<std::uint32_t, std::int64_t> sizes;
+    std::set<std::uint32_t> others;
+    for (const LinkedDimensions* each : {&first_, &second_}) {
+      for (const std::uint32_t dimension : each->counted()) others.insert(classes_.root(dimension));
+      for (const auto& change : each->changes()) others.insert(classes_.root(change.first));
+    }
+    for (const BlockLink& link : links_) {
+      const std::uint32_t whole = classes_.root(link.a);
+      others.insert(classes_.root(link.b));
+      if (link.kind == BlockLink::Kind::Product) others.insert(classes_.root(link.c));
+      const std::int64_t size = classes_.size(link.b);
+      const std::int64_t known = sizes.emplace(whole, size).first->second;
+      const bool is_part = link.kind == BlockLink::Kind::Part && relating_.contains(link) &&
+                           known == size && link.offset % size == 0;
+      if (!is_part) others.insert(whole);
+      offsets[whole].insert(link.offset);
+    }
+    for (const auto& [whole, all] : offsets) {
+      const std::int64_t size = sizes.at(whole);
+      const auto parts = static_cast<std::int64_t>(all.size());
+      if (others.contains(whole) || classes_.is_fixed(whole) || parts < kManyParts ||
+          parts % 2 != 0 || parts * size != classes_.size(whole)) {
+        continue;
+      }
+      patterns_[whole] = {classes_.add(2 * size), parts / 2};
+    }
+    for (BlockLink link : links_) {
+      const auto pattern = patterns_.find(classes_.root(link.a));
+      if (pattern != patterns_.end()) {
+        link.a = pattern->second.first;
+        link.offset %= classes_.size(link.a);
+      }
+      repeating_links_.insert(link);
+    }
+  }
+
   /// The piece is a dimension of its own, a part of both.
   void relate(std::uint32_t whole, std::uint32_t shard, const Piece& piece, std::size_t i) {
     const std::int64_t size = piece.sizes[i];
     if (classes_.size(whole) == size && classes_.size(shard) == size) {
       classes_.tie(whole, shard);
     } else if (classes_.size(shard) == size) {
-      links_.insert({BlockLink::Kind::Part, whole, shard, piece.of[i]});
+      const BlockLink link{BlockLink::Kind::Part, whole, shard, piece.of[i]};
+      links_.insert(link);
+      relating_.insert(link);
     } else {
       const std::uint32_t part = classes_.add(size);
       links_.insert({BlockLink::Kind::Part, whole, part, piece.of[i]});
@@ -269,38 +314,140 @@ class Restriction {
     return is_first ? first_.inputs() : second_.inputs();
   }
 
-  double estimate(const Module& module, Form form) const {
-    const double shared = form == Form::Global ? devices_.count() : 1;
-    return estimated_operations(module, devices_) / shared;
+  static double estimate(const Module& module, const Devices& devices, Form form) {
+    const double shared = form == Form::Global ? devices.count() : 1;
+    return estimated_operations(module, devices) / shared;
   }
 
-  bool restrict(std::vector<TensorRelation>& tensors, const Arrays& before, const Arrays& after,
-                DimensionBlocks& blocks) const {
+  /// The relation of the modules on blocks, and of devices that compute the same one alone.
+  bool restrict_relation(DimensionBlocks& blocks, BlockModules& made, bool merges) const {
+    made.devices = devices_;
+    made.relation.before = relation_.before;
+    made.relation.after = relation_.after;
     if (!relation_.is_mixed()) return true;
     const bool global_first = relation_.before == Form::Global;
-    const Arrays& wholes = global_first ? before : after;
-    const Arrays& shards = global_first ? after : before;
-    for (std::size_t k = 0; k < tensors.size(); ++k) {
-      TensorRelation& tensor = tensors[k];
-      const std::vector<std::uint32_t>& whole = wholes[k]->numbers;
-      for (std::size_t i = 0; i < whole.size(); ++i) {
-        tensor.whole.sizes[i] = blocks.blocks(whole[i]);
+    const Module& partitioned = global_first ? *made.after : *made.before;
+    if (merges && !partitioned.programs.empty() && global_first) {
+      DeviceClasses classes;
+      if (!keep_devices(blocks, partitioned, made.relation, &classes)) return false;
+      const DeviceClasses alike = classes;
+      if (split_classes(partitioned, classes)) {
+        for (auto* tensors : {&made.relation.inputs, &made.relation.outputs}) {
+          for (TensorRelation& tensor : *tensors) select_devices(tensor, alike, classes);
+        }
+        made.after = std::make_shared<const Module>(module_of_classes(partitioned, classes));
+        made.devices = {1, static_cast<std::int64_t>(classes.first.size())};
+        made.first_devices = classes.first;
+        return true;
       }
-      for (std::uint32_t device = 0; device < tensor.pieces.size(); ++device) {
-        for (Piece& piece : tensor.pieces[device]) {
-          const std::vector<std::uint32_t>& shard = shards[tensor.number_on(device)]->numbers;
-          for (std::size_t i = 0; i < whole.size(); ++i) {
-            const std::int64_t end = blocks.block_at(whole[i], piece.of[i] + piece.sizes[i]);
-            const std::int64_t own = blocks.block_at(shard[i], piece.at[i] + piece.sizes[i]);
-            piece.of[i] = blocks.block_at(whole[i], piece.of[i]);
-            piece.at[i] = blocks.block_at(shard[i], piece.at[i]);
-            piece.sizes[i] = end - piece.of[i];
-            if (own - piece.at[i] != piece.sizes[i]) return false;
+    }
+    made.relation.mesh = relation_.mesh;
+    made.relation.is_given = relation_.is_given;
+    return keep_devices(blocks, partitioned, made.relation, nullptr);
+  }
+
+  /// What the first devices of some classes hold, of what those of larger ones do.
+  static void select_devices(TensorRelation& tensor, const DeviceClasses& from,
+                             const DeviceClasses& to) {
+    const std::vector<std::uint32_t> numbers = std::move(tensor.numbers);
+    const std::vector<std::vector<Piece>> pieces = std::move(tensor.pieces);
+    tensor.numbers.clear();
+    tensor.pieces.clear();
+    for (const std::uint32_t device : to.first) {
+      if (!numbers.empty()) tensor.numbers.push_back(numbers[from.of[device]]);
+      tensor.pieces.push_back(pieces[from.of[device]]);
+    }
+  }
+
+  /// What each device holds, in blocks; with `classes` only of the first device of each.
+  bool keep_devices(DimensionBlocks& blocks, const Module& partitioned, ModuleRelation& made,
+                    DeviceClasses* classes) const {
+    const bool global_first = relation_.before == Form::Global;
+    std::vector<std::pair<const std::vector<TensorRelation>*, std::vector<TensorRelation>*>> all = {
+        {&relation_.inputs, &made.inputs}, {&relation_.outputs, &made.outputs}};
+    std::vector<std::pair<Arrays, Arrays>> arrays = {
+        {(global_first ? first_ : second_).inputs(), (global_first ? second_ : first_).inputs()},
+        {(global_first ? first_ : second_).outputs(), (global_first ? second_ : first_).outputs()}};
+    for (std::size_t t = 0; t < 2; ++t) {
+      all[t].second->clear();
+      for (std::size_t k = 0; k < all[t].first->size(); ++k) {
+        const TensorRelation& from = (*all[t].first)[k];
+        if (classes != nullptr && from.parts > 1) return false;
+        TensorRelation& tensor = all[t].second->emplace_back();
+        tensor.whole = from.whole;
+        for (std::size_t i = 0; i < from.whole.sizes.size(); ++i) {
+          tensor.whole.sizes[i] = blocks.blocks(arrays[t].first[k]->numbers[i]);
+        }
+        tensor.number = from.number;
+        tensor.reducer = from.reducer;
+        tensor.parts = from.parts;
+        tensor.part = from.part;
+        tensor.parts_are_devices = from.parts_are_devices;
+        tensor.words = from.words;
+      }
+    }
+    std::map<std::vector<std::int64_t>, std::uint32_t> known;
+    for (std::uint32_t device = 0; device < devices_.count(); ++device) {
+      std::vector<std::int64_t> key;
+      if (classes != nullptr) key.push_back(partitioned.program_of[device]);
+      std::vector<std::vector<Piece>> kept;
+      for (std::size_t t = 0; t < 2; ++t) {
+        for (std::size_t k = 0; k < all[t].first->size(); ++k) {
+          const TensorRelation& from = (*all[t].first)[k];
+          std::vector<Piece>& pieces = kept.emplace_back();
+          const std::uint32_t number = from.number_on(device);
+          if (number == kNone) continue;
+          for (const Piece& piece : from.pieces[device]) {
+            const auto made_piece = restricted(piece, arrays[t].first[k]->numbers,
+                                               arrays[t].second[number]->numbers, blocks);
+            if (!made_piece) return false;
+            pieces.push_back(*made_piece);
+            if (classes == nullptr) continue;
+            key.insert(key.end(),
+                       {static_cast<std::int64_t>(t), static_cast<std::int64_t>(k), number});
+            for (const auto* list : {&made_piece->of, &made_piece->at, &made_piece->sizes}) {
+              key.insert(key.end(), list->begin(), list->end());
+            }
           }
+        }
+      }
+      if (classes != nullptr) {
+        const auto next = static_cast<std::uint32_t>(classes->first.size());
+        const auto [found, added] = known.emplace(std::move(key), next);
+        classes->of.push_back(found->second);
+        if (!added) continue;
+        classes->first.push_back(device);
+      }
+      std::size_t next = 0;
+      for (std::size_t t = 0; t < 2; ++t) {
+        for (std::size_t k = 0; k < all[t].first->size(); ++k) {
+          const TensorRelation& from = (*all[t].first)[k];
+          TensorRelation& tensor = (*all[t].second)[k];
+          if (!from.numbers.empty()) tensor.numbers.push_back(from.numbers[device]);
+          tensor.pieces.push_back(std::move(kept[next++]));
         }
       }
     }
     return true;
+  }
+
+  /// A piece in blocks; nothing where those of the whole and of the device do not fit.
+  std::optional<Piece> restricted(const Piece& piece, const std::vector<std::uint32_t>& whole,
+                                  const std::vector<std::uint32_t>& shard,
+                                  DimensionBlocks& blocks) const {
+    Piece made = piece;
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      const bool is_all = piece.sizes[i] == classes_.size(whole[i]);
+      const std::int64_t first = is_all ? 0 : blocks.in_pattern(whole[i], piece.of[i]);
+      const std::int64_t end =
+          is_all ? blocks.blocks(whole[i]) : blocks.end_at(whole[i], first + piece.sizes[i]);
+      const std::int64_t own = blocks.block_at(shard[i], piece.at[i] + piece.sizes[i]);
+      made.of[i] = blocks.block_at(whole[i], first);
+      made.at[i] = blocks.block_at(shard[i], piece.at[i]);
+      made.sizes[i] = end - made.of[i];
+      if (own - made.at[i] != made.sizes[i]) return std::nullopt;
+    }
+    return made;
   }
 
   BlockModules::Starts starts_of(const Arrays& arrays, DimensionBlocks& blocks) const {
@@ -329,6 +476,8 @@ class Restriction {
     return fmt::format("{}", fmt::join(all, ", "));
   }
 
+  /// Devices hold so many parts of a dimension that it repeats some.
+  static constexpr std::int64_t kManyParts = 16;
   /// Numbers of an iota that are blocks of their own where its others are together.
   static constexpr std::int64_t kSingleNumbers = 4;
 
@@ -337,6 +486,10 @@ class Restriction {
   const Limits& limits_;
   mutable DimensionClasses classes_;
   std::set<BlockLink> links_;
+  std::set<BlockLink> relating_;  ///< those of `links_` that are of the relation
+  /// Dimensions, by root, with the one that they repeat and how often.
+  std::map<std::uint32_t, std::pair<std::uint32_t, std::int64_t>> patterns_;
+  std::set<BlockLink> repeating_links_;  ///< with these
   KnownStarts starts_[2];
   LinkedDimensions first_;
   LinkedDimensions second_;
@@ -349,10 +502,12 @@ std::optional<BlockModules> block_modules(const Module& before, const Module& af
                                           double most, const Limits& limits) {
   Restriction restriction(before, after, devices, relation, limits);
   if (relation.mismatch || !restriction.relate()) return std::nullopt;
-  for (const bool has_ranges : {false, true}) {
-    if (has_ranges && !restriction.has_numbers()) break;
-    for (const std::vector<std::int64_t>& cuts : kCuts) {
-      if (auto made = restriction.attempt({cuts, has_ranges}, most)) return made;
+  for (const bool repeats : {false, true}) {
+    for (const bool has_ranges : {false, true}) {
+      if (has_ranges && !restriction.has_numbers()) break;
+      for (const std::vector<std::int64_t>& cuts : kCuts) {
+        if (auto made = restriction.attempt({cuts, has_ranges, repeats}, most)) return made;
+      }
     }
   }
   return std::nullopt;

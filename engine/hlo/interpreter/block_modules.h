@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/hlo/collective.h"
 #include "engine/hlo/module_relation.h"
 #include "p2/limits.h"
 
@@ -20,6 +21,9 @@ struct BlockModules {
   std::shared_ptr<const Module> before;
   std::shared_ptr<const Module> after;
   ModuleRelation relation;
+  /// What runs the modules: the devices, or one of each class (device_classes.h).
+  Devices devices;
+  std::vector<std::uint32_t> first_devices = {};  ///< by class; empty where all devices run
   /// Of the inputs and outputs of both modules, arrays in order.
   Starts inputs_before;
   Starts inputs_after;
@@ -38,6 +42,8 @@ struct BlockCuts {
   std::vector<std::int64_t> everywhere;  ///< indices of all dimensions
   /// An iota has blocks of several numbers, but for its first ones.
   bool has_ranges = false;
+  /// Dimensions that devices hold in many equal parts repeat what two of these have.
+  bool repeats = false;
 };
 
 /// The modules on the fewest blocks with these cuts; nothing where arrays have more than `most`

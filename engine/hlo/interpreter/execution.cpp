@@ -40,9 +40,9 @@ using interpreter::Interpreter;
 using interpreter::kDraws;
 using interpreter::kFirstSeed;
 using interpreter::NotUnderstood;
+using interpreter::NumberRange;
 using interpreter::Numbers;
 using interpreter::OutputPairs;
-using interpreter::Range;
 using interpreter::Ranges;
 using interpreter::Scalar;
 using interpreter::Term;
@@ -79,20 +79,17 @@ std::size_t draws_of(const ModuleRelation& relation) {
 /// which a dimension has n elements, divided by about n to one of these powers.
 constexpr std::size_t kBlockDraws = 3;
 constexpr double kBlockScales[] = {0.5, 1, 0.75, 0, 1.5};
-/// Results are disturbed by so much of themselves, 2^9 times as much as they are rounded, as often;
-/// a difference counts where that changes both values by no more than a part of it.
-/// Constants are disturbed as well.
-constexpr double kNoise = 0x1p-44;
+/// A difference counts where disturbed operations change both values by no more than this part of
+/// it.
+constexpr double kDisturbance = 0.05;
 constexpr double kLeastDifference = 1e-9;
-constexpr std::uint64_t kDisturbedRuns = 2;
-constexpr double kDisturbance = 0.01;
 constexpr std::size_t kMaxCandidates = 4096;
 /// A range of numbers counts as one if it is so narrow, relative to them.
 constexpr double kNarrowRange = 1e-7;
 /// Executing modules on blocks takes about so many operations on elements at most.
 constexpr double kMaxBlockOperations = 3e7;
 /// All draws together.
-constexpr double kMaxBlockWork = 1e8;
+constexpr double kMaxBlockWork = 4e8;
 
 /// A power of 2, so that drawn numbers keep their digits.
 double scale_of(const std::vector<std::int64_t>& sizes, double exponent) {
@@ -372,7 +369,8 @@ class ExecutionComparison {
   std::string blocks_text() const {
     if (blocks_ == nullptr) return "";
     return fmt::format(
-        ", those of large inputs divided by a power of 2, and all alike in blocks of indices "
+        ", those with several dimensions times a power of 2 or 0, and all alike in blocks of "
+        "indices "
         "(dimensions of size {} blocks)",
         blocks_->words);
   }
@@ -425,12 +423,16 @@ class ExecutionComparison {
 
   static const Scalar& number_of(const Scalar& cell) { return cell; }
   /// A narrow range as a number; what is not known well is arbitrary.
-  static Scalar number_of(const Range& cell) {
-    if (cell.is_point) return cell.low;
+  Scalar number_of(const NumberRange& cell) const {
+    if (cell.is_point) {
+      Scalar point = cell.low;
+      point.error = static_cast<float>(std::fabs(cell.shadow - cell.low.real));
+      return point;
+    }
     Scalar number = cell.low;
     const double width = cell.high.real - cell.low.real;
     number.real += width / 2;
-    number.error = static_cast<float>(width);
+    number.error = static_cast<float>(width + kDisturbance * tolerance_ * std::fabs(number.real));
     const bool is_narrow =
         cell.low.integer == cell.high.integer && width <= kNarrowRange * std::fabs(number.real);
     number.arbitrary = cell.low.arbitrary || cell.high.arbitrary || !is_narrow;
@@ -467,26 +469,24 @@ class ExecutionComparison {
                 });
   }
 
-  /// The first element that differs on one draw and is hardly changed by disturbing all operations.
+  /// The first element that differs on one draw, in two runs that are disturbed otherwise.
   std::optional<ComparedElement> difference_on_blocks(const Draw& draw, std::uint64_t seed) {
     std::vector<ComparedElement> found;
-    Ranges exact;
-    visit_numbers(exact, draw, seed, [&](const ComparedElement& element, double) {
+    Ranges first(seed);
+    visit_numbers(first, draw, seed, [&](const ComparedElement& element, double) {
       if (may_differ(element)) found.push_back(element);
       return found.size() < kMaxCandidates;
     });
-    for (std::uint64_t run = 1; run <= kDisturbedRuns && !found.empty(); ++run) {
-      Ranges disturbed(kNoise, seed + run);
-      std::size_t next = 0;
-      std::vector<ComparedElement> stable;
-      visit_numbers(disturbed, draw, seed, [&](const ComparedElement& element, double) {
-        if (!element.is_at(found[next])) return true;
-        if (is_stable(found[next], element)) stable.push_back(found[next]);
-        return ++next < found.size();
-      });
-      found = std::move(stable);
-    }
-    return found.empty() ? std::nullopt : std::optional(found.front());
+    if (found.empty()) return std::nullopt;
+    std::optional<ComparedElement> result;
+    std::size_t next = 0;
+    Ranges second(Algebra::hash(seed, 1));
+    visit_numbers(second, draw, seed, [&](const ComparedElement& element, double) {
+      if (!element.is_at(found[next])) return true;
+      if (may_differ(element)) result = element;
+      return !result && ++next < found.size();
+    });
+    return result;
   }
 
   static bool may_differ(const ComparedElement& element) {
@@ -494,21 +494,11 @@ class ExecutionComparison {
     const Scalar& b = element.after;
     if (a.arbitrary || b.arbitrary) return false;
     if (!element.type.is_float()) return a.integer != b.integer;
-    if (!std::isfinite(a.real) || !std::isfinite(b.real)) return false;
+    const double error = double{a.error} + b.error;
+    if (!std::isfinite(a.real) || !std::isfinite(b.real) || !std::isfinite(error)) return false;
     const double least = std::max(kLeastDifference * std::max(std::fabs(a.real), std::fabs(b.real)),
-                                  (double{a.error} + b.error) / kDisturbance);
+                                  error / kDisturbance);
     return std::fabs(a.real - b.real) > least;
-  }
-
-  static bool is_stable(const ComparedElement& exact, const ComparedElement& disturbed) {
-    if (disturbed.before.arbitrary || disturbed.after.arbitrary) return false;
-    if (!exact.type.is_float()) {
-      return exact.before.integer == disturbed.before.integer &&
-             exact.after.integer == disturbed.after.integer;
-    }
-    const double most = kDisturbance * std::fabs(exact.before.real - exact.after.real);
-    return std::fabs(exact.before.real - disturbed.before.real) <= most &&
-           std::fabs(exact.after.real - disturbed.after.real) <= most;
   }
 
   bool differ(const Scalar& a, const Scalar& b, ElementType type, double largest,
@@ -541,23 +531,27 @@ class ExecutionComparison {
     return index;
   }
 
-  void refute(std::uint32_t device, std::size_t output, const std::vector<std::int64_t>& blocks,
+  void refute(std::uint32_t executed, std::size_t output, const std::vector<std::int64_t>& blocks,
               const Scalar& a, const Scalar& b, ElementType type, const Draw& draw,
               std::uint64_t seed) {
     const auto text = [&](const Scalar& value) {
-      return type.is_float() ? fmt::format("{:.7g}", value.real) : fmt::format("{}", value.integer);
+      if (!type.is_float()) return fmt::format("{}", value.integer);
+      const bool is_close = std::fabs(a.real - b.real) < 1e-5 * std::fabs(a.real);
+      return is_close ? fmt::format("{:.15g}", value.real) : fmt::format("{:.7g}", value.real);
     };
-    const std::vector<std::int64_t> index = index_before_blocks(device, output, blocks);
+    const std::vector<std::int64_t> index = index_before_blocks(executed, output, blocks);
+    const bool is_class = blocks_ != nullptr && !blocks_->first_devices.empty();
+    const std::uint32_t device = is_class ? blocks_->first_devices[executed] : executed;
+    const std::int64_t partitions = is_class ? device + 1 : devices_.partitions;
     Difference difference{"value", {}};
     difference.element = ElementDifference{
-        device, device / devices_.partitions, device % devices_.partitions, output, index, text(a),
-        text(b)};
+        device, device / partitions, device % partitions, output, index, text(a), text(b)};
     difference.explanation = fmt::format(
         "On device {} (replica {}, partition {}), element [{}] of output {} is {} before, and {} "
         "after, for inputs drawn with seed {:#x}: numbers of magnitude {} to {}{}, integers {} to "
         "{}{}.",
-        device, device / devices_.partitions, device % devices_.partitions, fmt::join(index, ","),
-        output, text(a), text(b), seed, draw.low, draw.high,
+        device, device / partitions, device % partitions, fmt::join(index, ","), output, text(a),
+        text(b), seed, draw.low, draw.high,
         draw.sign == Draw::Sign::Both       ? " of both signs"
         : draw.sign == Draw::Sign::Negative ? ", negative"
                                             : "",
@@ -775,11 +769,13 @@ ModuleDecision refute_on_blocks(const Module& before, const Module& after, const
   open.devices = devices;
   const auto blocks = block_modules(before, after, devices, relation, kMaxBlockOperations, limits);
   if (!blocks) return open;
-  return unless_not_understood(*blocks->before, *blocks->after, devices, [&] {
-    return ExecutionComparison(*blocks->before, *blocks->after, devices, blocks->relation,
+  ModuleDecision decision = unless_not_understood(*blocks->before, *blocks->after, devices, [&] {
+    return ExecutionComparison(*blocks->before, *blocks->after, blocks->devices, blocks->relation,
                                static_cast<std::uint64_t>(20 * kMaxBlockOperations), limits)
         .refute_on(*blocks);
   });
+  decision.devices = devices;
+  return decision;
 }
 
 ModuleDecision compare_by_solver(const Module& before, const Module& after, const Devices& devices,

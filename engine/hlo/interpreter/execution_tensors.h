@@ -203,8 +203,8 @@ class Inputs {
     return arithmetic.input(keys, type);
   }
 
-  Range value(Ranges& /*ranges*/, const std::vector<std::uint64_t>& keys, ElementType type,
-              const Draw& draw, std::uint64_t seed) const {
+  NumberRange value(Ranges& /*ranges*/, const std::vector<std::uint64_t>& keys, ElementType type,
+                    const Draw& draw, std::uint64_t seed) const {
     Numbers numbers;
     return value(numbers, keys, type, draw, seed);
   }

@@ -87,6 +87,8 @@ class LocalOperations {
                      const std::vector<std::uint32_t>& group = {});
   /// The combination of two elements by a reducer.
   Cell combine(std::uint32_t reducer, const Cell& a, const Cell& b);
+  /// A cell added to itself so many times in all.
+  Cell repeated(const Cell& cell, std::int64_t times, ElementType type);
   Cell apply(const ElementOperation& operation, const Cells& operands) {
     return arithmetic_.apply(operation, operands);
   }
@@ -125,7 +127,6 @@ class LocalOperations {
                                    std::size_t first, const Index& sizes, const Index& window);
   /// A computation that is a binary operation on its two parameters; nothing for any other.
   const std::optional<ElementOperation>& binary(std::uint32_t computation);
-  Cell repeated(const Cell& cell, std::int64_t times, ElementType type);
   std::shared_ptr<const Cells> factors_of(const Array<Cell>& factor, ElementType type);
   /// A rounded sum of products of factors, two by two.
   Cell contracted(const Instruction& instruction, const Cells& factors, const Operands& operands);

@@ -16,17 +16,21 @@ namespace {
 
 /// Ends of ranges are rounded by no more of themselves.
 constexpr double kRoundedEnds = 1e-9;
+/// Results are disturbed by so much of themselves, 2^9 times as much as they are rounded.
+constexpr double kNoise = 0x1p-44;
+/// A number that is so many times farther from a step than it was disturbed is on its side of it.
+constexpr double kNear = 100;
 
-Range unknown(ElementType type) {
+NumberRange unknown(ElementType type) {
   const Scalar any = type.is_float() ? Scalar{1, 0, true} : Scalar{0, 1, true};
   return {any, any};
 }
 
-bool is_arbitrary(const Range& range) { return range.low.arbitrary || range.high.arbitrary; }
+bool is_arbitrary(const NumberRange& range) { return range.low.arbitrary || range.high.arbitrary; }
 
 /// The range of some numbers; unknown where one of them is not finite.
-Range hull(std::initializer_list<Scalar> all, ElementType type) {
-  Range result(*all.begin(), *all.begin());
+NumberRange hull(std::initializer_list<Scalar> all, ElementType type) {
+  NumberRange result(*all.begin(), *all.begin());
   for (const Scalar& each : all) {
     if (each.arbitrary || !std::isfinite(each.real)) return unknown(type);
     if (type.is_float()) {
@@ -41,9 +45,9 @@ Range hull(std::initializer_list<Scalar> all, ElementType type) {
   return result;
 }
 
-bool is_exact_zero(const Range& range, ElementType type) {
+bool is_exact_zero(const NumberRange& range, ElementType type) {
   if (!range.is_point || range.low.arbitrary) return false;
-  return type.is_float() ? range.low.real == 0 : range.low.integer == 0;
+  return type.is_float() ? range.low.real == 0 && range.shadow == 0 : range.low.integer == 0;
 }
 
 /// Whether a function is monotone where it is defined, from `least` on.
@@ -87,14 +91,49 @@ bool fits(Wide value, ElementType type) {
 bool is_exact(Element code) {
   return code == Element::Select || code == Element::Maximum || code == Element::Minimum ||
          code == Element::Negate || code == Element::Abs || code == Element::Clamp ||
-         code == Element::Convert || code == Element::BitcastConvert || code == Element::Compare ||
-         code == Element::Sign || code == Element::Floor || code == Element::Ceil ||
-         code == Element::RoundAway || code == Element::RoundEven;
+         code == Element::Convert || code == Element::IsFinite;
+}
+
+/// Whether a number is hardly farther from another one than rounding may move it.
+bool is_near(double distance, double disturbed) {
+  return !(std::fabs(distance) > kNear * std::fabs(distance - disturbed)) && distance != disturbed;
+}
+
+/// Whether a function has steps where its argument may be.
+bool is_at_step(const ElementOperation& operation, std::span<const NumberRange> operands) {
+  const NumberRange& x = operands[0];
+  if (x.shadow == x.low.real &&
+      (operands.size() == 1 || operands[1].shadow == operands[1].low.real))
+    return false;
+  switch (operation.code) {
+    case Element::Sign:
+    case Element::Atan2:
+      return is_near(x.low.real, x.shadow);
+    case Element::Convert:
+      if (operation.to.kind() == ElementType::Kind::Boolean) return is_near(x.low.real, x.shadow);
+      if (operation.to.is_float()) return false;
+      [[fallthrough]];
+    case Element::Floor:
+    case Element::Ceil:
+      return is_near(x.low.real - std::nearbyint(x.low.real),
+                     x.shadow - std::nearbyint(x.low.real));
+    case Element::RoundAway:
+    case Element::RoundEven: {
+      const double half = std::floor(x.low.real) + 0.5;
+      return is_near(x.low.real - half, x.shadow - half);
+    }
+    case Element::Remainder:
+    case Element::BitcastConvert:
+    case Element::ReducePrecision:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
 
-Range Ranges::range(std::int64_t first, std::int64_t last, ElementType type) const {
+NumberRange Ranges::range(std::int64_t first, std::int64_t last, ElementType type) const {
   if (!type.is_float() && (!fits(first, type) || !fits(last, type))) return unknown(type);
   return {numbers_.integer(first, type), numbers_.integer(last, type)};
 }
@@ -117,16 +156,35 @@ double Ranges::drawn() const {
   return static_cast<double>(bits >> 11U) * 0x1p-52 - 1;
 }
 
-/// Without its error.
-Scalar Ranges::disturbed(Scalar result, ElementType type) const {
+/// Disturbed results show rounding; that is not seen where they happen not to be disturbed, which
+/// further runs make unlikely.
+NumberRange Ranges::of_points(const ElementOperation& operation,
+                              std::span<const Cell> operands) const {
+  Scalar points[3];
+  Scalar shadows[3];
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    points[i] = shadows[i] = operands[i].low;
+    shadows[i].real = operands[i].shadow;
+  }
+  const std::size_t count = operands.size();
+  Scalar result = numbers_.apply(operation, std::span(points, count));
   result.error = 0;
-  if (noise_ != 0 && type.is_float()) result.real *= 1 + noise_ * drawn();
-  return result;
+  if (operation.from.is_float() && operation.code == Element::Compare) {
+    const double distance = points[0].real - points[1].real;
+    const double disturbed = shadows[0].real - shadows[1].real;
+    result.arbitrary = result.arbitrary || is_near(distance, disturbed);
+    return result;
+  }
+  if (operation.from.is_float() && is_at_step(operation, operands)) return unknown(operation.to);
+  if (!operation.to.is_float()) return result;
+  double shadow = numbers_.apply(operation, std::span(shadows, count)).real;
+  if (!is_exact(operation.code)) shadow *= 1 + kNoise * drawn();
+  return {result, shadow};
 }
 
-Range Ranges::constant(const LiteralElement& element, ElementType type) const {
-  Scalar number = numbers_.constant(element, type);
-  if (noise_ == 0 || !type.is_float() || !std::isfinite(number.real)) return number;
+NumberRange Ranges::constant(const LiteralElement& element, ElementType type) const {
+  const Scalar number = numbers_.constant(element, type);
+  if (!type.is_float() || !std::isfinite(number.real)) return number;
   const std::string_view name = type.name();
   const int digits = name == "f64"    ? 53
                      : name == "f32"  ? 24
@@ -138,26 +196,22 @@ Range Ranges::constant(const LiteralElement& element, ElementType type) const {
   const double mantissa = std::frexp(number.real, &exponent);
   const double scaled = std::ldexp(mantissa, digits > 11 ? 8 : 1);
   if (scaled == std::floor(scaled)) return number;
-  number.real *= 1 + std::ldexp(drawn(), 1 - digits);
-  return number;
+  return {number, number.real * (1 + std::ldexp(drawn(), 1 - digits))};
 }
 
-Range Ranges::apply(const ElementOperation& operation, std::span<const Cell> operands) const {
+NumberRange Ranges::apply(const ElementOperation& operation, std::span<const Cell> operands) const {
   if (operation.code == Element::Select && operands[0].is_point) {
     if (!operands[0].low.arbitrary) return operands[operands[0].low.integer != 0 ? 1 : 2];
   }
   if (std::ranges::all_of(operands, [](const Cell& each) { return each.is_point; })) {
-    Scalar points[3];
-    for (std::size_t i = 0; i < operands.size(); ++i) points[i] = operands[i].low;
-    Scalar result = numbers_.apply(operation, std::span(points, operands.size()));
-    result.error = 0;
-    return is_exact(operation.code) ? result : disturbed(result, operation.to);
+    return of_points(operation, operands);
   }
   if (std::ranges::any_of(operands, is_arbitrary)) return unknown(operation.to);
   return of_ranges(operation, operands);
 }
 
-Range Ranges::compared(const ElementOperation& operation, const Cell& a, const Cell& b) const {
+NumberRange Ranges::compared(const ElementOperation& operation, const Cell& a,
+                             const Cell& b) const {
   const ElementType from = operation.from;
   // Numbers that differ by rounding alone may be in any order.
   const auto number = [&](const Scalar& each, int side) {
@@ -199,7 +253,8 @@ Range Ranges::compared(const ElementOperation& operation, const Cell& a, const C
   return {Scalar{0, 0}, Scalar{0, 1}};
 }
 
-Range Ranges::of_ranges(const ElementOperation& operation, std::span<const Cell> operands) const {
+NumberRange Ranges::of_ranges(const ElementOperation& operation,
+                              std::span<const Cell> operands) const {
   const ElementType to = operation.to;
   const Cell& a = operands[0];
   const Cell& b = operands.size() > 1 ? operands[1] : operands[0];
@@ -292,6 +347,7 @@ Range Ranges::of_ranges(const ElementOperation& operation, std::span<const Cell>
 void Ranges::add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type) const {
   if (a.is_point && b.is_point) {
     numbers_.add_product(sum.points, a.low, b.low, type);
+    sum.shadow += a.shadow * b.shadow;
     return;
   }
   if (is_arbitrary(a) || is_arbitrary(b) || !type.is_float()) {
@@ -311,10 +367,12 @@ void Ranges::add_product(Accumulator& sum, const Cell& a, const Cell& b, Element
   ++sum.terms;
 }
 
-Range Ranges::result(const Accumulator& sum, ElementType type) const {
+NumberRange Ranges::result(const Accumulator& sum, ElementType type) const {
   if (sum.arbitrary) return unknown(type);
-  const Scalar points = disturbed(numbers_.result(sum.points, type), type);
-  if (sum.terms == 0) return points;
+  Scalar points = numbers_.result(sum.points, type);
+  points.error = 0;
+  if (!type.is_float()) return points;
+  if (sum.terms == 0) return {points, sum.shadow + kNoise * drawn() * sum.points.size};
   Scalar low = points;
   Scalar high = points;
   low.real += sum.low;

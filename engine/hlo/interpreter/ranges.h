@@ -9,26 +9,32 @@
 namespace p2::hlo::interpreter {
 
 /// All elements of a block: one number, or numbers from `low` to `high`.
-struct Range {
+struct NumberRange {
   Scalar low = {};
   Scalar high = {};
   bool is_point = true;  ///< all are `low`
+  double shadow = 0;     ///< a point that is computed with disturbed operations
 
-  Range() = default;
-  Range(const Scalar& point) : low(point), high(point) {}  // NOLINT(google-explicit-constructor)
-  Range(const Scalar& from, const Scalar& to) : low(from), high(to), is_point(false) {}
+  NumberRange() = default;
+  NumberRange(const Scalar& point)  // NOLINT(google-explicit-constructor)
+      : low(point), high(point), shadow(point.real) {}
+  NumberRange(const Scalar& point, double disturbed) : low(point), high(point), shadow(disturbed) {}
+  NumberRange(const Scalar& from, const Scalar& to)
+      : low(from), high(to), is_point(false), shadow(from.real) {}
 };
 
 /// Arithmetic on elements of which a range is known. A range that is not known to be finite, or
-/// nothing is known of, is arbitrary. No bounds of rounding are kept, which grow with every layer
-/// of a deep module: results are disturbed instead, which shows what rounding may do.
+/// nothing is known of, is arbitrary.
+///
+/// No bounds of rounding are kept, which grow with every layer of a deep module. Points are
+/// computed twice instead, once with every operation disturbed at random, and every constant by as
+/// much as its type may have rounded it: how far both are apart shows what rounding may do. A
+/// comparison of numbers that are hardly farther apart than that is arbitrary.
 class Ranges {
  public:
-  /// With noise, every result is disturbed at random by up to `noise` of itself, and a constant by
-  /// as much as its type may have rounded it.
-  explicit Ranges(double noise = 0, std::uint64_t seed = 0) : noise_(noise), state_(seed) {}
+  explicit Ranges(std::uint64_t seed = 1) : state_(seed) {}
 
-  using Cell = Range;
+  using Cell = NumberRange;
   static constexpr bool kSymbolic = false;
   static constexpr bool kMayRound = false;
   static constexpr bool kHasRanges = true;
@@ -44,11 +50,12 @@ class Ranges {
   Cell apply(const ElementOperation& operation, std::span<const Cell> operands) const;
   Cell exact(const Cell& cell, ElementType /*type*/) const { return cell; }
   bool equal(const Cell& a, const Cell& b, ElementType type) const {
-    return a.is_point && b.is_point && numbers_.equal(a.low, b.low, type);
+    return a.is_point && b.is_point && numbers_.equal(a.low, b.low, type) && a.shadow == b.shadow;
   }
 
   struct Accumulator {
     Numbers::Accumulator points = {};
+    double shadow = 0;
     double low = 0;  ///< of all ranges
     double high = 0;
     std::uint32_t terms = 0;
@@ -63,12 +70,11 @@ class Ranges {
 
  private:
   Cell of_ranges(const ElementOperation& operation, std::span<const Cell> operands) const;
-  Scalar disturbed(Scalar result, ElementType type) const;
+  Cell of_points(const ElementOperation& operation, std::span<const Cell> operands) const;
   double drawn() const;
   Cell compared(const ElementOperation& operation, const Cell& a, const Cell& b) const;
 
   Numbers numbers_;
-  double noise_;
   mutable std::uint64_t state_;
 };
 

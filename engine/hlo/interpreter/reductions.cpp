@@ -16,7 +16,6 @@
 
 namespace p2::hlo::interpreter {
 
-/// `cell` as often as a block has elements.
 template <typename A>
 auto LocalOperations<A>::repeated(const Cell& cell, std::int64_t times, ElementType type) -> Cell {
   if (times == 1) return cell;
@@ -439,6 +438,7 @@ auto LocalOperations<A>::contracted(const Instruction& instruction, const Cells&
   give_up(instruction, "a sum that is rounded");
 }
 
+template auto LocalOperations<Numbers>::repeated(const Cell&, std::int64_t, ElementType) -> Cell;
 template auto LocalOperations<Numbers>::is_ordered(const Instruction&, const Operands&) -> bool;
 template auto LocalOperations<Numbers>::reduced_list(const Instruction&, const Cells&, const Cells&,
                                                      const std::vector<ElementType>&,
@@ -450,6 +450,7 @@ template auto LocalOperations<Numbers>::reduce_window(const Instruction&, const 
 template auto LocalOperations<Numbers>::dot(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Numbers>::convolution(const Instruction&, const Operands&) -> Tree;
 
+template auto LocalOperations<Algebra>::repeated(const Cell&, std::int64_t, ElementType) -> Cell;
 template auto LocalOperations<Algebra>::is_ordered(const Instruction&, const Operands&) -> bool;
 template auto LocalOperations<Algebra>::reduced_list(const Instruction&, const Cells&, const Cells&,
                                                      const std::vector<ElementType>&,
@@ -461,6 +462,8 @@ template auto LocalOperations<Algebra>::reduce_window(const Instruction&, const 
 template auto LocalOperations<Algebra>::dot(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Algebra>::convolution(const Instruction&, const Operands&) -> Tree;
 
+template auto LocalOperations<Expressions>::repeated(const Cell&, std::int64_t, ElementType)
+    -> Cell;
 template auto LocalOperations<Expressions>::is_ordered(const Instruction&, const Operands&) -> bool;
 template auto LocalOperations<Expressions>::reduced_list(const Instruction&, const Cells&,
                                                          const Cells&,
@@ -476,6 +479,7 @@ template auto LocalOperations<Expressions>::dot(const Instruction&, const Operan
 template auto LocalOperations<Expressions>::convolution(const Instruction&, const Operands&)
     -> Tree;
 
+template auto LocalOperations<Ranges>::repeated(const Cell&, std::int64_t, ElementType) -> Cell;
 template auto LocalOperations<Ranges>::is_ordered(const Instruction&, const Operands&) -> bool;
 template auto LocalOperations<Ranges>::reduced_list(const Instruction&, const Cells&, const Cells&,
                                                     const std::vector<ElementType>&,
