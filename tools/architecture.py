@@ -37,7 +37,10 @@ OUTCOME_EXEMPT = ("proofs/kernel/", "proofs/check/", "engine/include/p2/result.h
 LIMITS = {
     # 550, and: what is known of single chunks (chunk_values.cpp) left chunk_tables.cpp, which has the rules;
     # p2-check's tables of chunks, and the system that they share with its machine of theorem T7.
-    "product_files": 553,
+    # 10 for modules on blocks of indices (engine/hlo/interpreter: dimension_classes, block_dimensions,
+    # block_modules, device_classes, ranges).
+    # 8 for loops, exchanges and manual parts of relations, and for several programs.
+    "product_files": 575,
     "single_client_headers": 12,
     "cli_lines": 4999,
     "solver_headers": 2,

@@ -392,11 +392,13 @@ void add_explanation(const hlo::Module& before, const hlo::Module& after, const 
   if (explanation->repair) {
     const hlo::ExplainedRepair& repair = *explanation->repair;
     const std::size_t line = repair.place.position.line;
+    const char* const are_equal = explanation->is_on_blocks
+                                      ? "the modules agree on inputs that are alike in blocks"
+                                      : "the modules are equal";
     std::string words =
         repair.is_missing
-            ? fmt::format("{} (line {}) is missing: with it, the modules are equal.", repair.words,
-                          line)
-            : fmt::format("With {} (line {}), the modules are equal.", repair.words, line);
+            ? fmt::format("{} (line {}) is missing: with it, {}.", repair.words, line, are_equal)
+            : fmt::format("With {} (line {}), {}.", repair.words, line, are_equal);
     if (repair.is_missing) words.front() = 'A';
     check.shown.text.push_back(Paragraph{words});
     text += " " + words;

@@ -212,6 +212,22 @@ ModuleDecision decide_by_solver(const Module& before, const Module& after, const
       });
 }
 
+/// A refutation on inputs that are constant on blocks of indices, of modules that take too many
+/// operations on elements to be executed first; nothing where it finds none.
+std::optional<ModuleDecision> refuted_on_blocks(const Module& before, const Module& after,
+                                                const Devices& devices,
+                                                const ModuleRelation& relation, double operations,
+                                                const Limits& limits) {
+  if (operations <= kExecutedFirst) return std::nullopt;
+  try {
+    ModuleDecision decision =
+        refute_on_blocks(before, after, devices, relation, within_memory(limits));
+    if (decision.outcome == Outcome::Refuted) return decision;
+  } catch (const LimitReached&) {  // the other engines may still decide
+  }
+  return std::nullopt;
+}
+
 /// By symbolic evaluation of regions, of floating-point sums also in their order.
 ModuleDecision decide_by_regions(const std::vector<Flow>& flows, Fingerprints& fingerprints,
                                  bool ordered, const Limits& limits) {
@@ -333,6 +349,10 @@ ModuleDecision compare_with_unpartitioned(const std::shared_ptr<const Module>& b
   if (options.engine == ModuleEngine::Interpreter) return execute();
   if (options.engine == ModuleEngine::Solver) {
     return decide_by_solver(*before, *after, devices, relation, options.solver, limits);
+  }
+  if (options.engine == ModuleEngine::Default) {
+    if (auto refuted = refuted_on_blocks(*before, *after, devices, relation, operations, limits))
+      return *refuted;
   }
   std::optional<ModuleDecision> symbolic;
   if (options.engine == ModuleEngine::All || operations > kExecutedFirst) {

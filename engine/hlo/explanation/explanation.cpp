@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "engine/hlo/explanation/related_modules.h"
+#include "engine/hlo/interpreter/block_modules.h"
 
 namespace p2::hlo {
 namespace {
@@ -202,12 +204,33 @@ class Explainer {
 
 std::optional<Explanation> explain(const Module& before, const Module& after,
                                    const ModuleDecision& decision, const Limits& limits) {
-  if (!decision.violation || !decision.violation->element) return {};
-  return explain_within(decision, limits, [&](const Limits& bounded) -> std::optional<Explanation> {
-    RelatedModules modules(before, after, decision, bounded);
-    const ElementDifference& differing = *decision.violation->element;
-    return Explainer(modules, differing.output, differing.device).explain();
-  });
+  if (!decision.violation || !decision.violation->element || !decision.relation) return {};
+  const auto explained = [&](const Module& first, const Module& second,
+                             const ModuleDecision& found) {
+    return explain_within(found, limits, [&](const Limits& bounded) -> std::optional<Explanation> {
+      RelatedModules modules(first, second, found, bounded);
+      const ElementDifference& differing = *decision.violation->element;
+      return Explainer(modules, differing.output, differing.device).explain();
+    });
+  };
+  if (!is_too_large_for_explanation(decision)) return explained(before, after, decision);
+  std::optional<BlockModules> blocks;
+  try {
+    blocks = block_modules(before, after, decision.devices, *decision.relation,
+                           kMaxExplainedOperations, limits);
+  } catch (const LimitReached&) {
+  }
+  if (!blocks || blocks->has_ranges || !blocks->first_devices.empty()) return {};
+  ModuleDecision found = decision;
+  found.relation = std::make_shared<const ModuleRelation>(blocks->relation);
+  found.operations = blocks->operations;
+  auto explanation = explained(*blocks->before, *blocks->after, found);
+  if (!explanation) return {};
+  explanation->is_on_blocks = true;
+  // The numbers of such a repair are those of blocks.
+  const bool counts = explanation->repair && explanation->repair->place.opcode.ends_with("slice");
+  if (counts) explanation->repair.reset();
+  return explanation;
 }
 
 }  // namespace p2::hlo

@@ -42,6 +42,9 @@ struct Explanation {
   std::vector<ExplainedOperand> operands = {};
   std::string paragraph = {};
   std::optional<ExplainedRepair> repair = {};
+  /// Of modules that are too large: on inputs that are alike in blocks of indices, on which alone
+  /// the repair makes them equal.
+  bool is_on_blocks = false;
 };
 
 /// Explains the difference that compare() found, under the relation of `decision`: the first

@@ -214,13 +214,17 @@ class RelatedModules {
   std::map<std::uint32_t, bool> occurs_;
 };
 
+/// The operations on elements of modules that are explained as they are.
+constexpr double kMaxExplainedOperations = static_cast<double>(kMaxExplanationWork) / 3;
+inline bool is_too_large_for_explanation(const ModuleDecision& decision) {
+  return decision.operations > kMaxExplainedOperations;
+}
+
 /// `explain(limits)`; nothing where the modules are too large or not understood.
 template <typename Explain>
 auto explain_within(const ModuleDecision& decision, const Limits& limits, const Explain& explain)
     -> decltype(explain(limits)) {
-  if (!decision.relation || decision.operations * 3 > static_cast<double>(kMaxExplanationWork)) {
-    return {};
-  }
+  if (!decision.relation || is_too_large_for_explanation(decision)) return {};
   Limits bounded = limits;
   const auto soon = std::chrono::steady_clock::now() + kMaxExplanationTime;
   bounded.deadline = bounded.deadline ? std::min(*bounded.deadline, soon) : soon;

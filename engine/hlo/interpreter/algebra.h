@@ -102,6 +102,7 @@ class Algebra {
   using Cell = Term;
   static constexpr bool kSymbolic = true;
   static constexpr bool kMayRound = true;
+  static constexpr bool kHasRanges = false;
 
   explicit Algebra(std::uint64_t seed, FloatEquality equality = FloatEquality::Real,
                    Selections selections = Selections::Uninterpreted);

@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/block_dimensions.h"
 #include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/interpreter/ranges.h"
 #include "engine/hlo/module_relation.h"
 #include "engine/hlo/sharding.h"
 
@@ -48,6 +50,17 @@ auto CollectiveOperations<A>::reduced(const Instruction& instruction,
   }
   cells.reserve(size);
   const bool listed = local_.is_ordered(instruction, members);
+  // Of a module that one device of each class runs: how many devices of a class a group has.
+  const Dimensions times = list_attribute(instruction, kBlockSizes);
+  if (!times.empty() && (listed || times.size() != members.size())) {
+    give_up(instruction, "its classes of devices");
+  }
+  const Reducer reducer =
+      times.empty() ? Reducer::Unknown : reducer_of(module_.computations[instruction.called[0]]);
+  const auto of_member = [&](std::size_t k, std::size_t i) {
+    const Cell& cell = (*members[k]->array.cells)[i];
+    return reducer == Reducer::Add ? local_.repeated(cell, times[k], shape.type) : cell;
+  };
   for (std::size_t i = 0; i < size; ++i) {
     if (listed) {
       std::vector<Cell> elements;
@@ -56,9 +69,9 @@ auto CollectiveOperations<A>::reduced(const Instruction& instruction,
       cells.push_back(local_.reduced_list(instruction, elements, {}, {shape.type}, group)[0]);
       continue;
     }
-    Cell total = (*members[0]->array.cells)[i];
+    Cell total = of_member(0, i);
     for (std::size_t k = 1; k < members.size(); ++k) {
-      total = local_.combine(instruction.called[0], total, (*members[k]->array.cells)[i]);
+      total = local_.combine(instruction.called[0], total, of_member(k, i));
     }
     cells.push_back(total);
   }
@@ -495,6 +508,12 @@ template auto Interpreter<Algebra>::whole_of(const Instruction&, const Operands&
 template auto Interpreter<Expressions>::shards_of(const Instruction&, const Operands&,
                                                   const Active&) -> PerDevice;
 template auto Interpreter<Expressions>::whole_of(const Instruction&, const Operands&, const Active&)
+    -> PerDevice;
+
+template class CollectiveOperations<Ranges>;
+template auto Interpreter<Ranges>::shards_of(const Instruction&, const Operands&, const Active&)
+    -> PerDevice;
+template auto Interpreter<Ranges>::whole_of(const Instruction&, const Operands&, const Active&)
     -> PerDevice;
 
 }  // namespace p2::hlo::interpreter

@@ -60,6 +60,12 @@ ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
                                     double operations, std::uint64_t most, const Limits& limits);
 
+/// Refutes two modules that may be too large to be executed, by execution on inputs that are
+/// constant on blocks of indices (block_modules.h), which proves nothing: Refuted or Undecided.
+/// Precondition: `relation` has no mismatch. Throws LimitReached, IllFormed.
+ModuleDecision refute_on_blocks(const Module& before, const Module& after, const Devices& devices,
+                                const ModuleRelation& relation, const Limits& limits);
+
 /// Compares two modules by asking a solver whether their outputs, as expressions of the inputs, are
 /// equal; a difference that it finds counts where an execution on numbers shows one, for its inputs
 /// or for drawn ones. Precondition: `relation` has no mismatch.

@@ -16,6 +16,7 @@
 #include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/interpreter/ranges.h"
 #include "engine/hlo/module_relation.h"
 
 /// The inputs of two modules that are executed to be compared, and the pairs of their outputs.
@@ -59,9 +60,10 @@ using GivenInputs = std::map<std::vector<std::uint64_t>, Scalar>;
 /// The inputs of one comparison, in an arithmetic.
 class Inputs {
  public:
-  /// `given`: numbers that are not drawn.
-  Inputs(const Devices& devices, const ModuleRelation& relation, const GivenInputs* given = nullptr)
-      : devices_(devices), relation_(relation), given_(given) {
+  /// `given`: numbers that are not drawn; `scales`: what those drawn are multiplied by, by input.
+  Inputs(const Devices& devices, const ModuleRelation& relation, const GivenInputs* given = nullptr,
+         const std::vector<double>* scales = nullptr)
+      : devices_(devices), relation_(relation), given_(given), scales_(scales) {
     for (const TensorRelation& each : relation.inputs) {
       for (const std::uint32_t number : each.all_numbers()) related_[number].push_back(&each);
     }
@@ -201,6 +203,12 @@ class Inputs {
     return arithmetic.input(keys, type);
   }
 
+  NumberRange value(Ranges& /*ranges*/, const std::vector<std::uint64_t>& keys, ElementType type,
+                    const Draw& draw, std::uint64_t seed) const {
+    Numbers numbers;
+    return value(numbers, keys, type, draw, seed);
+  }
+
   Scalar value(Numbers& numbers, const std::vector<std::uint64_t>& keys, ElementType type,
                const Draw& draw, std::uint64_t seed) const {
     if (given_ != nullptr) {
@@ -211,7 +219,8 @@ class Inputs {
     for (const std::uint64_t key : keys) state = Algebra::hash(state, key);
     const double unit = static_cast<double>(state >> 11U) * 0x1p-53;
     if (type.is_float()) {
-      const double size = std::floor((draw.low + (draw.high - draw.low) * unit) * 0x1p16) * 0x1p-16;
+      double size = std::floor((draw.low + (draw.high - draw.low) * unit) * 0x1p16) * 0x1p-16;
+      if (scales_ != nullptr && keys[0] < scales_->size()) size *= (*scales_)[keys[0]];
       const bool negative =
           draw.sign == Draw::Sign::Negative || (draw.sign == Draw::Sign::Both && (state & 1U) != 0);
       return {negative ? -size : size, 0};
@@ -228,6 +237,7 @@ class Inputs {
   const Devices& devices_;
   const ModuleRelation& relation_;
   const GivenInputs* given_;
+  const std::vector<double>* scales_;
   /// By input of the partitioned module: of linked programs, there may be several.
   std::map<std::uint32_t, std::vector<const TensorRelation*>> related_;
 };

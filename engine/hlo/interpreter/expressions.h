@@ -26,6 +26,7 @@ class Expressions {
   using Cell = Expression;
   static constexpr bool kSymbolic = true;
   static constexpr bool kMayRound = false;
+  static constexpr bool kHasRanges = false;
 
   enum class Kind : std::uint8_t { Input, Real, Integer, Operation, Function };
   struct Node {

@@ -8,10 +8,12 @@
 #include <fmt/format.h>
 
 #include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/block_dimensions.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/local_operations.h"
 #include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/interpreter/ranges.h"
 
 namespace p2::hlo::interpreter {
 namespace {
@@ -43,17 +45,26 @@ void LocalOperations<A>::require_start(const Instruction& instruction, const Ope
 }
 
 template <typename A>
-auto LocalOperations<A>::start_index(const Operands& operands, std::size_t first,
-                                     const Index& sizes, const Index& window)
+auto LocalOperations<A>::start_index(const Instruction& instruction, const Operands& operands,
+                                     std::size_t first, const Index& sizes, const Index& window)
     -> std::optional<Index> {
   Index start(sizes.size(), 0);
+  const Index last = list_attribute(instruction, kStartSizes);  // of a module on blocks
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const bool vector = operands[first]->array.shape.sizes.size() == 1;
     const Array<Cell>& from = operands[vector ? first : first + i]->array;
     const auto value =
         arithmetic_.as_integer(from.at(vector ? static_cast<std::int64_t>(i) : 0), from.shape.type);
     if (!value || from.unknown) return std::nullopt;
-    start[i] = clamped_start(*value, from.shape.type, sizes[i] - window[i]);
+    const Index known =
+        last.empty() ? Index() : list_attribute(instruction, fmt::format("{}_{}", kBlockStarts, i));
+    start[i] =
+        clamped_start(*value, from.shape.type, known.empty() ? sizes[i] - window[i] : last.at(i));
+    if (known.empty()) continue;
+    std::size_t at = 0;
+    while (at < known.size() && known[at] != start[i]) at += 2;
+    require(at < known.size(), instruction, "a start at which no block begins");
+    start[i] = known[at + 1];
   }
   return start;
 }
@@ -66,7 +77,7 @@ auto LocalOperations<A>::dynamic_slice(const Instruction& instruction, const Ope
   require(!operands.empty(), instruction, "its operands");
   if (shape.sizes.empty()) return *operands[0];
   require_start(instruction, operands, 1, from.shape.sizes, shape.sizes);
-  const auto start = start_index(operands, 1, from.shape.sizes, shape.sizes);
+  const auto start = start_index(instruction, operands, 1, from.shape.sizes, shape.sizes);
   if (!start) return symbolic_slice(instruction, operands);
   const Index strides = strides_of(from.shape.sizes);
   const std::int64_t base = offset_of(*start, strides);
@@ -87,7 +98,7 @@ auto LocalOperations<A>::dynamic_update_slice(const Instruction& instruction,
   if (shape.sizes.empty()) return *operands[1];
   require(operands[0]->array.shape.sizes == shape.sizes, instruction, "its shapes");
   require_start(instruction, operands, 2, shape.sizes, update.shape.sizes);
-  const auto start = start_index(operands, 2, shape.sizes, update.shape.sizes);
+  const auto start = start_index(instruction, operands, 2, shape.sizes, update.shape.sizes);
   if (!start) return symbolic_slice(instruction, operands);
   const Index strides = strides_of(shape.sizes);
   const std::int64_t base = offset_of(*start, strides);
@@ -305,8 +316,9 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
 template auto LocalOperations<Numbers>::require_start(const Instruction&, const Operands&,
                                                       std::size_t, const Index&, const Index&) const
     -> void;
-template auto LocalOperations<Numbers>::start_index(const Operands&, std::size_t, const Index&,
-                                                    const Index&) -> std::optional<Index>;
+template auto LocalOperations<Numbers>::start_index(const Instruction&, const Operands&,
+                                                    std::size_t, const Index&, const Index&)
+    -> std::optional<Index>;
 template auto LocalOperations<Numbers>::dynamic_slice(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Numbers>::dynamic_update_slice(const Instruction&, const Operands&)
     -> Tree;
@@ -317,8 +329,9 @@ template auto LocalOperations<Numbers>::scatter(const Instruction&, const Operan
 template auto LocalOperations<Algebra>::require_start(const Instruction&, const Operands&,
                                                       std::size_t, const Index&, const Index&) const
     -> void;
-template auto LocalOperations<Algebra>::start_index(const Operands&, std::size_t, const Index&,
-                                                    const Index&) -> std::optional<Index>;
+template auto LocalOperations<Algebra>::start_index(const Instruction&, const Operands&,
+                                                    std::size_t, const Index&, const Index&)
+    -> std::optional<Index>;
 template auto LocalOperations<Algebra>::dynamic_slice(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Algebra>::dynamic_update_slice(const Instruction&, const Operands&)
     -> Tree;
@@ -329,8 +342,9 @@ template auto LocalOperations<Algebra>::scatter(const Instruction&, const Operan
 template auto LocalOperations<Expressions>::require_start(const Instruction&, const Operands&,
                                                           std::size_t, const Index&,
                                                           const Index&) const -> void;
-template auto LocalOperations<Expressions>::start_index(const Operands&, std::size_t, const Index&,
-                                                        const Index&) -> std::optional<Index>;
+template auto LocalOperations<Expressions>::start_index(const Instruction&, const Operands&,
+                                                        std::size_t, const Index&, const Index&)
+    -> std::optional<Index>;
 template auto LocalOperations<Expressions>::dynamic_slice(const Instruction&, const Operands&)
     -> Tree;
 template auto LocalOperations<Expressions>::dynamic_update_slice(const Instruction&,
@@ -339,5 +353,18 @@ template auto LocalOperations<Expressions>::symbolic_slice(const Instruction&, c
     -> Tree;
 template auto LocalOperations<Expressions>::gather(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Expressions>::scatter(const Instruction&, const Operands&) -> Tree;
+
+template auto LocalOperations<Ranges>::require_start(const Instruction&, const Operands&,
+                                                     std::size_t, const Index&, const Index&) const
+    -> void;
+template auto LocalOperations<Ranges>::start_index(const Instruction&, const Operands&, std::size_t,
+                                                   const Index&, const Index&)
+    -> std::optional<Index>;
+template auto LocalOperations<Ranges>::dynamic_slice(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Ranges>::dynamic_update_slice(const Instruction&, const Operands&)
+    -> Tree;
+template auto LocalOperations<Ranges>::symbolic_slice(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Ranges>::gather(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Ranges>::scatter(const Instruction&, const Operands&) -> Tree;
 
 }  // namespace p2::hlo::interpreter

@@ -12,6 +12,7 @@
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/interpreter/ranges.h"
 #include "engine/hlo/operations.h"
 
 namespace p2::hlo::interpreter {
@@ -474,5 +475,7 @@ auto Interpreter<A>::execute_opaque(const Instruction& instruction, const Operan
 template class Interpreter<Numbers>;
 template class Interpreter<Algebra>;
 template class Interpreter<Expressions>;
+
+template class Interpreter<Ranges>;
 
 }  // namespace p2::hlo::interpreter

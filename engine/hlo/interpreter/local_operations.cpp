@@ -10,9 +10,11 @@
 #include <fmt/format.h>
 
 #include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/block_dimensions.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/interpreter/ranges.h"
 #include "engine/hlo/operations.h"
 
 namespace p2::hlo::interpreter {
@@ -111,9 +113,22 @@ auto LocalOperations<A>::iota(const Instruction& instruction) -> Tree {
   Cells cells;
   require(along.empty() || static_cast<std::size_t>(along[0]) < shape.sizes.size(), instruction,
           "its dimension");
+  const Index first = list_attribute(instruction, kFirstNumbers);  // of a module on blocks
+  const Index last = list_attribute(instruction, kLastNumbers);
   for_each_index(shape.sizes, [&](const Index& index) {
     const std::int64_t value = along.empty() ? 0 : index[static_cast<std::size_t>(along[0])];
-    cells.push_back(arithmetic_.integer(value, shape.type));
+    if (first.empty()) {
+      cells.push_back(arithmetic_.integer(value, shape.type));
+      return;
+    }
+    const auto block = static_cast<std::size_t>(value);
+    if (first.at(block) == last.at(block)) {
+      cells.push_back(arithmetic_.integer(first[block], shape.type));
+    } else if constexpr (A::kHasRanges) {
+      cells.push_back(arithmetic_.range(first[block], last[block], shape.type));
+    } else {
+      cells.push_back(arithmetic_.arbitrary(Algebra::hash(0x10A, block), shape.type));
+    }
   });
   work_.spend(cells.size());
   return array(shape, std::move(cells), {});
@@ -453,5 +468,7 @@ auto LocalOperations<A>::evaluate(const Instruction& instruction, const Operands
 template class LocalOperations<Numbers>;
 template class LocalOperations<Algebra>;
 template class LocalOperations<Expressions>;
+
+template class LocalOperations<Ranges>;
 
 }  // namespace p2::hlo::interpreter

@@ -87,6 +87,8 @@ class LocalOperations {
                      const std::vector<std::uint32_t>& group = {});
   /// The combination of two elements by a reducer.
   Cell combine(std::uint32_t reducer, const Cell& a, const Cell& b);
+  /// A cell added to itself so many times in all.
+  Cell repeated(const Cell& cell, std::int64_t times, ElementType type);
   Cell apply(const ElementOperation& operation, const Cells& operands) {
     return arithmetic_.apply(operation, operands);
   }
@@ -121,8 +123,8 @@ class LocalOperations {
   void require_start(const Instruction& instruction, const Operands& operands, std::size_t first,
                      const Index& sizes, const Index& window) const;
   /// The operands of a dynamic slice from `first` on as a start index, clamped; nothing if unknown.
-  std::optional<Index> start_index(const Operands& operands, std::size_t first, const Index& sizes,
-                                   const Index& window);
+  std::optional<Index> start_index(const Instruction& instruction, const Operands& operands,
+                                   std::size_t first, const Index& sizes, const Index& window);
   /// A computation that is a binary operation on its two parameters; nothing for any other.
   const std::optional<ElementOperation>& binary(std::uint32_t computation);
   std::shared_ptr<const Cells> factors_of(const Array<Cell>& factor, ElementType type);

@@ -11,6 +11,7 @@
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/interpreter/ranges.h"
 
 namespace p2::hlo::interpreter {
 namespace {
@@ -367,5 +368,9 @@ template auto LocalOperations<Algebra>::top_k(const Instruction&, const Operands
 template auto LocalOperations<Expressions>::sort(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Expressions>::top_k(const Instruction&, const Operands&, std::int64_t,
                                                   bool) -> Tree;
+
+template auto LocalOperations<Ranges>::sort(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Ranges>::top_k(const Instruction&, const Operands&, std::int64_t,
+                                             bool) -> Tree;
 
 }  // namespace p2::hlo::interpreter

@@ -25,6 +25,7 @@ class Numbers {
   using Cell = Scalar;
   static constexpr bool kSymbolic = false;
   static constexpr bool kMayRound = false;
+  static constexpr bool kHasRanges = false;
 
   Cell constant(const LiteralElement& element, ElementType type) const;
   Cell integer(std::int64_t value, ElementType type) const;

@@ -7,12 +7,21 @@
 
 #include "engine/hlo/collective.h"
 #include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/block_dimensions.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/local_operations.h"
 #include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/interpreter/ranges.h"
 
 namespace p2::hlo::interpreter {
+
+template <typename A>
+auto LocalOperations<A>::repeated(const Cell& cell, std::int64_t times, ElementType type) -> Cell {
+  if (times == 1) return cell;
+  return apply({Element::Multiply, Direction::Eq, type, type, {}},
+               {cell, arithmetic_.integer(times, type)});
+}
 
 template <typename A>
 void LocalOperations<A>::reduce_into(const Instruction& instruction, Cells& totals,
@@ -98,15 +107,24 @@ auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& 
   const Index strides = strides_of(shapes[0].sizes);
   std::int64_t element = 0;
   Cells elements(count);
+  const Index times = list_attribute(instruction, kBlockSizes);
+  require(times.empty() || (count == 1 && !listed && !at_once), instruction, "its blocks");
   for_each_index(from, [&](const Index& index) {
     std::int64_t to = 0;
     std::size_t kept = 0;
+    std::size_t block = 0;
     for (std::size_t i = 0; i < index.size(); ++i) {
-      if (contains(over, i)) continue;
+      if (contains(over, i)) {
+        block = block * static_cast<std::size_t>(from[i]) + static_cast<std::size_t>(index[i]);
+        continue;
+      }
       require(kept < strides.size(), instruction, "its dimensions");
       to += index[i] * strides[kept++];
     }
     for (std::size_t k = 0; k < count; ++k) elements[k] = operands[k]->array.at(element);
+    if (!times.empty()) {
+      elements[0] = repeated(elements[0], times.at(block), operands[0]->array.shape.type);
+    }
     ++element;
     Cells& total = totals[static_cast<std::size_t>(to)];
     if (listed || at_once) {
@@ -251,11 +269,14 @@ auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& ope
   const std::shared_ptr<const Cells> lhs_cells = factors_of(lhs, shape.type);
   const std::shared_ptr<const Cells> rhs_cells = factors_of(rhs, shape.type);
   const std::size_t length = steps.size();
+  const Index times = list_attribute(instruction, kBlockSizes);
+  require(times.empty() || times.size() == length, instruction, "its blocks");
   const auto size = static_cast<std::size_t>(shape.elements());
   Cells cells;
   cells.reserve(size);
   if constexpr (A::kMayRound) {
     if (arithmetic_.rounds(shape.type)) {
+      require(times.empty(), instruction, "its blocks");
       for_each_index(sizes, [&](const Index& index) {
         const std::int64_t l = offset_of(index, left_steps);
         const std::int64_t r = offset_of(index, right_steps);
@@ -296,7 +317,8 @@ auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& ope
       Cell* to = packed.data() + j / kColumns * length * kColumns + j % kColumns;
       const std::size_t from = right_batch[batch] + columns[j];
       for (std::size_t k = 0; k < length; ++k) {
-        to[k * kColumns] = (*rhs_cells)[from + static_cast<std::size_t>(steps[k].second)];
+        const Cell& cell = (*rhs_cells)[from + static_cast<std::size_t>(steps[k].second)];
+        to[k * kColumns] = times.empty() ? cell : repeated(cell, times[k], shape.type);
       }
     }
     for (std::size_t first = 0; first < rows.size(); first += A::kRows) {
@@ -416,6 +438,7 @@ auto LocalOperations<A>::contracted(const Instruction& instruction, const Cells&
   give_up(instruction, "a sum that is rounded");
 }
 
+template auto LocalOperations<Numbers>::repeated(const Cell&, std::int64_t, ElementType) -> Cell;
 template auto LocalOperations<Numbers>::is_ordered(const Instruction&, const Operands&) -> bool;
 template auto LocalOperations<Numbers>::reduced_list(const Instruction&, const Cells&, const Cells&,
                                                      const std::vector<ElementType>&,
@@ -427,6 +450,7 @@ template auto LocalOperations<Numbers>::reduce_window(const Instruction&, const 
 template auto LocalOperations<Numbers>::dot(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Numbers>::convolution(const Instruction&, const Operands&) -> Tree;
 
+template auto LocalOperations<Algebra>::repeated(const Cell&, std::int64_t, ElementType) -> Cell;
 template auto LocalOperations<Algebra>::is_ordered(const Instruction&, const Operands&) -> bool;
 template auto LocalOperations<Algebra>::reduced_list(const Instruction&, const Cells&, const Cells&,
                                                      const std::vector<ElementType>&,
@@ -438,6 +462,8 @@ template auto LocalOperations<Algebra>::reduce_window(const Instruction&, const 
 template auto LocalOperations<Algebra>::dot(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Algebra>::convolution(const Instruction&, const Operands&) -> Tree;
 
+template auto LocalOperations<Expressions>::repeated(const Cell&, std::int64_t, ElementType)
+    -> Cell;
 template auto LocalOperations<Expressions>::is_ordered(const Instruction&, const Operands&) -> bool;
 template auto LocalOperations<Expressions>::reduced_list(const Instruction&, const Cells&,
                                                          const Cells&,
@@ -452,5 +478,17 @@ template auto LocalOperations<Expressions>::reduce_window(const Instruction&, co
 template auto LocalOperations<Expressions>::dot(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Expressions>::convolution(const Instruction&, const Operands&)
     -> Tree;
+
+template auto LocalOperations<Ranges>::repeated(const Cell&, std::int64_t, ElementType) -> Cell;
+template auto LocalOperations<Ranges>::is_ordered(const Instruction&, const Operands&) -> bool;
+template auto LocalOperations<Ranges>::reduced_list(const Instruction&, const Cells&, const Cells&,
+                                                    const std::vector<ElementType>&,
+                                                    const std::vector<std::uint32_t>&) -> Cells;
+template auto LocalOperations<Ranges>::reduce_into(const Instruction&, Cells&, const Cells&)
+    -> void;
+template auto LocalOperations<Ranges>::reduce(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Ranges>::reduce_window(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Ranges>::dot(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Ranges>::convolution(const Instruction&, const Operands&) -> Tree;
 
 }  // namespace p2::hlo::interpreter

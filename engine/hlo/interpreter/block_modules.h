@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/hlo/collective.h"
+#include "engine/hlo/module_relation.h"
+#include "p2/limits.h"
+
+namespace p2::hlo {
+
+/// Two modules on one element of each block of indices (block_dimensions.cpp): what they compute is
+/// what the modules compute for inputs that are constant on blocks.
+struct BlockModules {
+  /// The first index of every block along each dimension, by array.
+  using Starts = std::vector<std::vector<std::vector<std::int64_t>>>;
+
+  std::shared_ptr<const Module> before;
+  std::shared_ptr<const Module> after;
+  ModuleRelation relation;
+  /// What runs the modules: the devices, or one of each class (device_classes.h).
+  Devices devices;
+  std::vector<std::uint32_t> first_devices = {};  ///< by class; empty where all devices run
+  /// Of the inputs and outputs of both modules, arrays in order.
+  Starts inputs_before;
+  Starts inputs_after;
+  Starts outputs_before;
+  Starts outputs_after;
+  /// The sizes of the inputs that are drawn.
+  std::vector<std::vector<std::int64_t>> input_sizes;
+  /// The elements of a block of an iota differ: what depends on them is known in ranges.
+  bool has_ranges = false;
+  double operations = 0;   ///< an estimate for both
+  std::string words = {};  ///< `16384 in 4, 8192 in 2`: sizes of dimensions, and their blocks
+};
+
+/// Where dimensions are cut beside where operations need it.
+struct BlockCuts {
+  std::vector<std::int64_t> everywhere;  ///< indices of all dimensions
+  /// An iota has blocks of several numbers, but for its first ones.
+  bool has_ranges = false;
+  /// Dimensions that devices hold in many equal parts repeat what two of these have.
+  bool repeats = false;
+};
+
+/// The modules on the fewest blocks with these cuts; nothing where arrays have more than `most`
+/// elements or executing them takes more operations, or blocks do not fit. Throws LimitReached.
+std::optional<BlockModules> block_modules_cut(const Module& before, const Module& after,
+                                              const Devices& devices,
+                                              const ModuleRelation& relation, const BlockCuts& cuts,
+                                              double most, const Limits& limits);
+
+/// The modules on as many blocks as executing them in about `most` operations on elements allows;
+/// nothing where that is too few, or blocks do not fit. Throws LimitReached.
+std::optional<BlockModules> block_modules(const Module& before, const Module& after,
+                                          const Devices& devices, const ModuleRelation& relation,
+                                          double most, const Limits& limits);
+
+}  // namespace p2::hlo
