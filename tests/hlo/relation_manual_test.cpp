@@ -97,6 +97,7 @@ TEST_CASE("what devices compute each for itself is not exchanged as one tensor")
       {"rows of other devices",
        {rows(kNegated + sum(kAlongB) + kAdded), kLocal + kNegated + sum(kAlongB) + kAdded + kRoot,
         "b. -> b."}},
+      {"shards that are not those of the part", {rows(kept), kLocal + kept + kRoot, "b. -> a."}},
       {"no shards where all is expected",
        {part(kept) + end("2,8", "2,8", "sharding={replicated}"), kLocal + kept + kRoot,
         "a. -> .."}},
