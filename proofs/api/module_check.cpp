@@ -223,7 +223,6 @@ Evidence certify(const ModuleTexts& texts, const ModuleSubject& subject,
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
   };
   if (question.request.ordered) return none("p2-check does not cover orders of addition");
-  if (!texts.programs.empty()) return none("p2-check executes one program on all devices");
   if (decision.equality != FloatEquality::Real) {
     return none(fmt::format("p2-check compares real numbers, not what is {}",
                             to_string(decision.equality)));
@@ -231,6 +230,11 @@ Evidence certify(const ModuleTexts& texts, const ModuleSubject& subject,
   const bool is_equal = decision.outcome == Outcome::Established;
   if (is_equal && related && related->index() == 0)
     return evidence_of(*related, *question.certificate, diagnostics);
+  if (!texts.programs.empty()) {
+    std::string why = "p2-check executes one program on all devices";
+    if (is_equal && related) why += "; " + std::get<1>(*related);
+    return none(why);
+  }
   const Limits& limits = question.options.limits;
   try {
     auto made = module_certificate(certified_modules(texts, subject, decision.devices, limits),
@@ -344,6 +348,24 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
     auto linked = hlo::linked(placed, options.devices, limits);
     if (auto* decision = std::get_if<ModuleDecision>(&linked)) return std::move(*decision);
     module = std::get<std::shared_ptr<const hlo::Module>>(linked);
+    options.wants_evidence = question.certificate.has_value();
+    options.evidence = [&](const hlo::ModuleRelation& relation,
+                           const hlo::Devices&) -> std::optional<std::vector<std::string>> {
+      CertifiedPrograms certified{texts.before, {}};
+      std::size_t bytes = texts.before.size(), largest = 0;
+      for (const hlo::PlacedFile& program : programs) {
+        certified.programs.push_back(texts.of(program.file));
+        bytes += certified.programs.back().size();
+        largest = std::max(largest, program.devices.size());
+      }
+      relate_within(bytes, static_cast<std::uint32_t>(largest), options.wants_evidence, limits,
+                    related, [&] {
+                      return programs_certificate(certified, *module, relation,
+                                                  provenance_of(question), limits);
+                    });
+      if (!related || related->index() != 0) return std::nullopt;
+      return std::vector<std::string>();
+    };
     return compare(first, module, options, limits);
   };
   ModuleCheck check = answer({after, before, {}}, question, decide, texts, related);

@@ -3,6 +3,7 @@
 #include "proofs/kernel/xla/relation.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "proofs/kernel/input.h"
@@ -79,13 +80,15 @@ bool is_function(const Node& node) {
 
 class Flattening {
  public:
-  Flattening(FlatModule& flat, Budget& budget) : flat_(flat), budget_(budget) {}
+  Flattening(FlatModule& flat, Budget& budget, bool is_one_of_several)
+      : flat_(flat), budget_(budget), is_one_of_several_(is_one_of_several) {}
 
   void run() {
     for (const auto& [name, computation] : flat_.module.computations) {
       for (const Instruction& each : computation.instructions) {
-        if (is_one_of(each.opcode, {"infeed", "outfeed", "recv", "recv-done", "send", "send-done",
-                                    "rng", "rng-get-and-update-state"}) ||
+        const bool is_message = is_one_of(each.opcode, {"recv", "recv-done", "send", "send-done"});
+        if ((is_message && !is_one_of_several_) ||
+            is_one_of(each.opcode, {"infeed", "outfeed", "rng", "rng-get-and-update-state"}) ||
             (each.attributes.contains("custom_call_has_side_effect") && !is_note(each)))
           not_covered(printable(each.opcode));
       }
@@ -145,6 +148,12 @@ class Flattening {
       std::vector<Tree> operands;
       for (const std::uint32_t each : instruction.operands) operands.push_back(made.at(each));
       made[i] = result(computation, instruction, operands);
+      if (depth_ == 1) {
+        std::vector<std::size_t> arrays;
+        arrays_of(made[i], arrays);
+        flat_.of_entry.resize(made.size());
+        if (!arrays.empty()) flat_.of_entry[i] = arrays[0];
+      }
       budget_.spend(256 * (1 + parts_of(made[i])));
       require_shape(made[i], instruction);
     }
@@ -221,6 +230,7 @@ class Flattening {
 
   FlatModule& flat_;
   Budget& budget_;
+  bool is_one_of_several_;
   int depth_ = 0;
 };
 
@@ -252,24 +262,32 @@ std::optional<std::vector<Segments>> product_of(const std::vector<const Piece*>&
 
 }  // namespace
 
-FlatModule::FlatModule(const Module& source, Budget& budget) : module(source) {
-  Flattening(*this, budget).run();
+Op reducer_named(const std::string& name) {
+  static const std::map<std::string, Op> kReducers = {{"add", Op::Add},
+                                                      {"maximum", Op::Maximum},
+                                                      {"minimum", Op::Minimum},
+                                                      {"multiply", Op::Multiply}};
+  if (!kReducers.contains(name)) malformed("no reducer: " + printable(name));
+  return kReducers.at(name);
 }
 
-RelatedModules::RelatedModules(const Module& whole, const Module& local, const Devices& devices,
-                               const std::vector<Relation>& inputs,
-                               const std::set<std::string>& equal, Budget& budget)
-    : budget_(budget),
-      local_(local, budget),
-      tensors_(equal),
-      places_(devices.count()),
-      numbers_(make_numbers(0, 0)),
-      interpreter_(local, *numbers_, devices, budget) {
-  const FlatModule flat(whole, budget);
-  std::vector<std::size_t> tensors(flat.nodes.size());
+FlatModule::FlatModule(const Module& source, Budget& budget, bool is_one_of_several)
+    : module(source) {
+  Flattening(*this, budget, is_one_of_several).run();
+}
+
+Runners::Runners(const Devices& devices) : all(devices), ids(devices.count()) {
+  std::iota(ids.begin(), ids.end(), 0);
+}
+
+WholeModule::WholeModule(const Module& module, const std::set<std::string>& equal, Budget& budget)
+    : tensors(equal) {
+  const FlatModule flat(module, budget);
+  std::vector<std::size_t> made(flat.nodes.size());
   std::vector<bool> is_input(flat.nodes.size(), false);
   for (std::size_t k = 0; k < flat.inputs.size(); ++k) {
-    tensors[flat.inputs[k]] = tensors_.input(k, flat.nodes[flat.inputs[k]].shape);
+    inputs.push_back(flat.nodes[flat.inputs[k]].shape);
+    made[flat.inputs[k]] = tensors.input(k, inputs.back());
     is_input[flat.inputs[k]] = true;
   }
   for (std::size_t i = 0; i < flat.nodes.size(); ++i) {
@@ -277,25 +295,39 @@ RelatedModules::RelatedModules(const Module& whole, const Module& local, const D
     if (is_input[i]) continue;
     std::optional<std::size_t> tensor;
     if (node.instruction->opcode == "constant") {
-      tensor = tensors_.constant(*node.instruction);
+      tensor = tensors.constant(*node.instruction);
     } else if (node.is_function) {
       std::vector<Index> sizes;
       std::vector<std::size_t> operands;
       for (const std::size_t each : node.operands) {
         sizes.push_back(flat.nodes[each].shape.sizes);
-        operands.push_back(tensors[each]);
+        operands.push_back(made[each]);
       }
-      tensor = tensors_.make(form_of(whole, node, sizes), operands, kind_of(node.shape.type));
+      tensor = tensors.make(form_of(module, node, sizes), operands, kind_of(node.shape.type));
     }
-    if (tensor && tensors_.at(*tensor).sizes != node.shape.sizes)
+    if (tensor && tensors.at(*tensor).sizes != node.shape.sizes)
       malformed("the shape of " + printable(node.instruction->name));
-    tensors[i] = tensor ? *tensor : tensors_.unknown(node.shape);
+    made[i] = tensor ? *tensor : tensors.unknown(node.shape);
   }
-  for (const std::size_t each : flat.outputs) whole_.push_back(tensors[each]);
-  if (inputs.size() != flat.inputs.size()) malformed("the relation of inputs");
-  for (std::size_t k = 0; k < inputs.size(); ++k)
-    relate_input(k, flat.nodes[flat.inputs[k]].shape, inputs[k]);
-  execute_numbers(devices);
+  for (const std::size_t each : flat.outputs) outputs.push_back(made[each]);
+}
+
+RelatedModules::RelatedModules(WholeModule& whole, const Module& local, const Runners& runners,
+                               const std::vector<std::optional<Relation>>& inputs, Budget& budget,
+                               bool is_one_of_several)
+    : budget_(budget),
+      local_(local, budget, is_one_of_several),
+      tensors_(whole.tensors),
+      runners_(runners),
+      places_(runners.ids.size()),
+      whole_(whole.outputs),
+      numbers_(make_numbers(0, 0)),
+      interpreter_(local, *numbers_, runners.all, budget) {
+  if (inputs.size() != whole.inputs.size()) malformed("the relation of inputs");
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k]) relate_input(k, whole.inputs[k], *inputs[k]);
+  }
+  execute_numbers();
 }
 
 /// What a device holds in no box is anything.
@@ -347,7 +379,8 @@ std::size_t RelatedModules::add(Fact fact) {
 }
 
 /// Integers that follow from constants and the numbers of devices.
-void RelatedModules::execute_numbers(const Devices& devices) {
+void RelatedModules::execute_numbers() {
+  const std::size_t count = runners_.all.count();
   known_.resize(local_.nodes.size());
   std::vector<bool> is_input(local_.nodes.size(), false);
   for (const std::size_t each : local_.inputs) is_input[each] = true;
@@ -367,11 +400,11 @@ void RelatedModules::execute_numbers(const Devices& devices) {
       continue;
     Interpreter::Operands operands;
     for (const std::size_t each : node.operands) operands.push_back(&known_[each]);
-    budget_.spend(devices.count());
+    budget_.spend(count);
     try {
       Value value = interpreter_.result(*node.computation, *node.instruction, operands);
       const bool fits =
-          value.devices.size() == devices.count() &&
+          value.devices.size() == count &&
           std::all_of(value.devices.begin(), value.devices.end(), [&](const TensorPtr& tensor) {
             return tensor->type == shape.type && tensor->sizes == shape.sizes;
           });
@@ -379,6 +412,14 @@ void RelatedModules::execute_numbers(const Devices& devices) {
     } catch (const CheckFailure&) {
       continue;  // Nothing is known of it.
     }
+  }
+  if (runners_.ids.size() == count) return;
+  for (Value& value : known_) {
+    std::vector<TensorPtr> own;
+    for (const std::size_t id : runners_.ids) {
+      if (!value.devices.empty()) own.push_back(value.devices.at(id));
+    }
+    value.devices = std::move(own);
   }
 }
 
@@ -441,7 +482,8 @@ bool RelatedModules::answers(std::size_t number, std::size_t output,
   const Fact& fact = facts_.at(number);
   if (fact.node != local_.outputs.at(relation.number) || fact.tensor != whole_.at(output))
     return false;
-  if (fact.view || fact.partial.has_value() != relation.reducer.has_value()) return false;
+  if (fact.view || fact.share || fact.partial.has_value() != relation.reducer.has_value())
+    return false;
   std::map<std::uint32_t, std::uint32_t> part_of, copies_of;
   for (const Piece& piece : relation.pieces) {
     for (std::size_t k = 0; k < piece.of.size(); ++k) {

@@ -31,11 +31,14 @@ struct Node {
 
 /// A module with calls and fusions in place. Operands stand before their uses.
 struct FlatModule {
-  explicit FlatModule(const Module& source, Budget& budget);
+  /// Messages are understood in one of several programs only (programs.h).
+  explicit FlatModule(const Module& source, Budget& budget, bool is_one_of_several = false);
 
   const Module& module;
   std::vector<Node> nodes;
   std::vector<std::size_t> inputs, outputs;
+  /// Of every instruction of the entry its first array, if it makes one.
+  std::vector<std::optional<std::size_t>> of_entry;
 };
 
 /// What an operation is, besides its operands and the type of its result.
@@ -73,6 +76,8 @@ class Tensors {
   /// Nothing where the operands do not fit.
   std::optional<std::size_t> make(Form form, std::vector<std::size_t> operands,
                                   const std::string& kind);
+  /// One of the tensors, of the same sizes, whose sum `sum` is; of the operation that adds them.
+  std::size_t summand(const Form& form, std::vector<std::size_t> operands, std::size_t sum);
   std::size_t scalar(std::string_view literal, const Type& type);
   std::optional<std::size_t> constant(const Instruction& instruction);
   /// A tensor of which nothing is known.
@@ -121,6 +126,21 @@ struct Partial {
   auto operator<=>(const Partial&) const = default;
 };
 
+/// One interval of indices along every dimension.
+struct Box {
+  Index from, sizes;
+
+  bool meets(const Box& other) const;
+  auto operator<=>(const Box&) const = default;
+};
+
+/// Of every device, boxes of the indices that something is added up over; disjoint, ascending.
+struct Parts {
+  Index space;  ///< the sizes of all indices
+  std::vector<std::vector<Box>> devices;
+  auto operator<=>(const Parts&) const = default;
+};
+
 /// Numbers for places and partials, and what follows from them.
 class Places {
  public:
@@ -152,6 +172,8 @@ class Places {
   const Partial& partial_at(std::size_t number) const { return partials_.at(number); }
   /// In the classes in which `also` is the same, too; nothing where these do not have all parts.
   std::optional<std::size_t> refined(std::size_t partial, const Numbering& also);
+  /// The same in the classes of places.
+  std::optional<std::size_t> refined(std::size_t partial, const std::vector<std::size_t>& places);
   /// Of a reduction along dimensions that are at `reduced`: whether every device has all of them
   /// (a value without value), the classes that have them together, or nothing.
   using Reduced = std::optional<std::optional<std::size_t>>;
@@ -161,8 +183,26 @@ class Places {
   Reduced summed(std::size_t partial, const std::vector<std::vector<std::size_t>>& groups,
                  Budget& budget);
 
+  // relation_parts.cpp
+  /// Nothing where a device has an index twice.
+  std::optional<std::size_t> parts(Parts parts, Budget& budget);
+  /// What devices have of these dimensions; nothing where an element is anywhere, or twice.
+  std::optional<std::size_t> parts_along(const std::vector<std::size_t>& places, Budget& budget);
+  const Parts& parts_at(std::size_t number) const { return parts_.at(number); }
+  /// Both; nothing where a device has an index in both.
+  std::optional<std::size_t> joined(std::size_t a, std::size_t b, Budget& budget);
+  /// Whether the parts of devices with the same places are all; as reduced().
+  Reduced complete(std::size_t parts, const std::vector<std::size_t>& places, Budget& budget,
+                   Op op = Op::Add);
+  /// The parts of all members of groups.
+  std::optional<std::size_t> joined(std::size_t parts,
+                                    const std::vector<std::vector<std::size_t>>& groups,
+                                    Budget& budget);
+
  private:
   std::size_t intern(Place place);
+  Reduced new_sums(std::size_t partial, const std::vector<std::vector<std::size_t>>& groups,
+                   Budget& budget);
   std::size_t devices_;
   std::deque<Place> places_;
   std::map<Place, std::size_t> numbers_;
@@ -170,6 +210,13 @@ class Places {
   std::deque<Partial> partials_;
   std::map<Partial, std::size_t> partial_numbers_;
   std::map<std::vector<std::size_t>, Reduced> reductions_;
+  std::map<std::pair<std::size_t, std::vector<std::size_t>>, std::optional<std::size_t>> refined_;
+  std::map<std::int64_t, std::size_t> identities_;
+  std::map<std::pair<std::size_t, std::vector<std::vector<std::size_t>>>, Reduced> sums_;
+  std::deque<Parts> parts_;
+  std::map<Parts, std::size_t> parts_numbers_;
+  std::map<std::pair<std::size_t, std::size_t>, std::optional<std::size_t>> joined_;
+  std::map<std::vector<std::size_t>, Reduced> completions_;
 };
 
 /// What an array is of the elements e of a tensor, by numbers that every device knows.
@@ -188,6 +235,14 @@ struct View {
 /// Where an index of Within has no bound.
 constexpr std::int64_t kNoBound = std::int64_t{1} << 62U;
 
+/// The tensor is the sum of others over indices; the array of the elements of `summand`, which is
+/// any of them, over those indices that a device has.
+struct Share {
+  std::size_t summand = 0;
+  std::size_t parts = 0;  ///< in Places
+  auto operator<=>(const Share&) const = default;
+};
+
 /// An array of a node is, on every device, the elements of a tensor at these places.
 struct Fact {
   std::size_t node = 0;
@@ -195,7 +250,13 @@ struct Fact {
   std::vector<std::size_t> places;     ///< of every dimension
   std::optional<std::size_t> partial;  ///< nothing: the elements themselves
   std::optional<View> view = {};       ///< nothing: the elements themselves
+  std::optional<Share> share = {};     ///< nothing: the elements themselves
 };
+
+/// `add`, `maximum`, `minimum` or `multiply`.
+Op reducer_named(const std::string& name);
+/// Whether boxes, of first indices and sizes, cover a tensor.
+bool are_all(const Index& sizes, const std::set<std::pair<Index, Index>>& boxes, Budget& budget);
 
 /// How devices hold one tensor of a module that is not partitioned: a box of it, and where.
 struct Piece {
@@ -210,13 +271,40 @@ struct Relation {
   std::vector<Piece> pieces;
 };
 
+/// The tensors that a module which is not partitioned computes.
+struct WholeModule {
+  /// `equal` are the constants that Tensors takes as equal.
+  WholeModule(const Module& module, const std::set<std::string>& equal, Budget& budget);
+
+  Tensors tensors;
+  std::vector<Shape> inputs;
+  std::vector<std::size_t> outputs;
+};
+
+/// The devices that run a module: those with these of its ids, ascending.
+struct Runners {
+  Devices all;
+  std::vector<std::size_t> ids;
+
+  explicit Runners(const Devices& devices);
+  Runners(const Devices& devices, std::vector<std::size_t> own) : all(devices), ids(own) {}
+};
+
+/// What the members of a collective have afterwards.
+struct Communication {
+  std::string opcode;
+  std::vector<std::vector<std::size_t>> groups = {};
+  std::vector<std::optional<std::size_t>> sources = {};  ///< by device, of a collective-permute
+};
+
 /// Derives facts about the arrays of a module that is executed on all devices, one by one.
 class RelatedModules {
  public:
-  /// `equal` are the constants that Tensors takes as equal.
-  RelatedModules(const Module& whole, const Module& local, const Devices& devices,
-                 const std::vector<Relation>& inputs, const std::set<std::string>& equal,
-                 Budget& budget);
+  /// Relations of inputs by the whole module's; nothing for one that this module has not. Devices
+  /// are counted by Runners::ids. `local` and `whole` have to last.
+  RelatedModules(WholeModule& whole, const Module& local, const Runners& runners,
+                 const std::vector<std::optional<Relation>>& inputs, Budget& budget,
+                 bool is_one_of_several = false);
 
   /// The fact about a node that follows from those of its operands, by the rule of its operation.
   /// What a hint says depends on the operation: sizes of the whole tensor (docs/certificates.md).
@@ -232,16 +320,32 @@ class RelatedModules {
   const std::deque<Fact>& facts() const { return facts_; }
   const Tensors& tensors() const { return tensors_; }
   const Places& places() const { return places_; }
+  Places& places() { return places_; }
   std::size_t output(std::size_t number) const { return whole_.at(number); }
+  /// Without its share where that is all there is.
+  std::optional<Fact> settled(Fact fact);
+  /// A fact that keeps what every rule has to keep.
+  std::optional<Fact> checked(std::size_t node, std::optional<Fact> fact) const;
+  /// Who communicates with whom; nothing where devices communicate that do not run this module.
+  std::optional<Communication> communication(const Node& node);
+  /// What a collective makes of a fact about devices that `places` are of.
+  std::optional<Fact> communicated(Places& places, const Communication& communication,
+                                   const Node& node, const Fact& fact) const;
   /// Integers of which every device knows what they are.
   bool has_numbers(std::size_t node) const { return !known_.at(node).devices.empty(); }
 
  private:
   using Facts = std::vector<const Fact*>;
   void relate_input(std::size_t number, const Shape& shape, const Relation& relation);
-  void execute_numbers(const Devices& devices);
+  void execute_numbers();
   std::optional<Fact> of_numbers(std::size_t number, const Index& hint);
-  std::optional<Fact> collective(const Node& node, const Fact& fact);  // relation_places.cpp
+  std::optional<Fact> rule_of(const Node& node, const Facts& facts, bool is_choice,
+                              const Index& hint);
+  // relation_parts.cpp
+  std::optional<Fact> shared(const Node& node, const Form& form, const Facts& facts,
+                             std::vector<std::size_t> places,
+                             const std::vector<std::size_t>& along);
+  std::optional<Fact> of_shares(const Node& node, const Facts& facts, const Index& hint);
   // relation_rules.cpp
   std::optional<Fact> elementwise(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> moved(const Node& node, Form form, const Facts& facts, const Index& hint);
@@ -275,7 +379,8 @@ class RelatedModules {
 
   Budget& budget_;
   FlatModule local_;
-  Tensors tensors_;
+  Tensors& tensors_;
+  Runners runners_;
   Places places_;
   std::vector<std::size_t> whole_;  ///< the outputs of the module that is not partitioned
   std::unique_ptr<Arithmetic> numbers_;
