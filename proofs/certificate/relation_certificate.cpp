@@ -97,12 +97,16 @@ class RelationSearch {
     if (of_[node].size() < kMaxFacts) add_new({node, {}, {}, std::move(others)}, std::move(fact));
   }
 
-  /// The fact about an output that says what a relation says of it.
-  std::optional<std::size_t> answer_to(std::size_t output, const Relation& relation) {
+  /// The fact about an output that says what a relation says of it; of one that is a sum over
+  /// programs, a share of it.
+  std::optional<std::size_t> answer_to(std::size_t output, const Relation& relation,
+                                       bool is_share = false) {
     const std::size_t node = modules_.local().outputs.at(relation.number);
     request(node, modules_.tensors().at(modules_.output(output)).sizes);
-    const auto found = std::find_if(of_[node].begin(), of_[node].end(), [&](std::size_t fact) {
-      return modules_.answers(fact, output, relation);
+    const auto found = std::find_if(of_[node].begin(), of_[node].end(), [&](std::size_t number) {
+      const Fact& fact = modules_.facts()[number];
+      return is_share ? fact.share && fact.tensor == modules_.output(output)
+                      : modules_.answers(number, output, relation);
     });
     if (found != of_[node].end()) return *found;
     lost_ = lost(node, output);
@@ -526,7 +530,8 @@ class ProgramsSearch {
       for (std::size_t program = 0; program < searches_.size(); ++program) {
         const auto own = relation_on(programs_.programs(), program, outputs[k]);
         if (!own || own->pieces.empty()) continue;
-        const auto found = searches_[program]->answer_to(k, *own);
+        const bool is_share = own->reducer && outputs[k].numbers.size() > 1;
+        const auto found = searches_[program]->answer_to(k, *own, is_share);
         note(program);
         if (!found) {
           lost_ = searches_[program]->lost();

@@ -232,6 +232,7 @@ class ProgramsClaim {
     if (!reducer.empty()) relation.reducer = reducer_named(reducer);
     if (relation.parts == 0 || (relation.parts != 1 && !relation.reducer))
       malformed("parts of a tensor");
+    if (relation.parts == 1) relation.reducer.reset();
     const std::size_t n = whole.sizes.size();
     std::vector<std::set<std::pair<Index, Index>>> held(relation.parts);
     for (const Json& numbers : as_list(json["pieces"])) {

@@ -290,16 +290,64 @@ std::optional<Fact> RelatedPrograms::united(const ProgramNode& node, const Excha
   return result;
 }
 
+/// Every part is a sum of other summands, the same on all devices that have it.
+bool RelatedPrograms::answers_by_parts(const std::vector<ProgramFact>& facts, std::size_t output,
+                                       const ProgramsRelation& relation) {
+  std::map<std::size_t, const Fact*> of;  // by program
+  for (const auto& [program, number] : facts) {
+    const RelatedModules& related = *related_.at(program);
+    const Fact& fact = related.facts().at(number);
+    const auto output_number = relation.numbers.find(program);
+    if (output_number == relation.numbers.end() || !fact.share || fact.view ||
+        fact.node != related.local().outputs.at(output_number->second) ||
+        fact.tensor != whole_.outputs.at(output) ||
+        fact.share->summand !=
+            related_.at(facts[0].first)->facts().at(facts[0].second).share->summand)
+      return false;
+    of[program] = &fact;
+  }
+  Parts parts{{}, std::vector<std::vector<Box>>(relation.relation.parts)};
+  for (const Piece& piece : relation.relation.pieces) {
+    const std::size_t program = programs_.program_of(piece.device);
+    const auto fact = of.find(program);
+    if (fact == of.end()) return false;
+    const Places& places = related_[program]->places();
+    const std::size_t own = programs_.own_number(piece.device);
+    for (std::size_t k = 0; k < piece.of.size(); ++k) {
+      const Place& place = places.at(fact->second->places.at(k));
+      if (place.devices.empty() || place.devices.at(own).size() != 1) return false;
+      const Segment& each = place.devices[own][0];
+      if (each.at > piece.at[k] || piece.at[k] + piece.sizes[k] > each.at + each.size ||
+          each.of - each.at != piece.of[k] - piece.at[k])
+        return false;
+    }
+    const Parts& known = places.parts_at(fact->second->share->parts);
+    auto& boxes = parts.devices.at(piece.part);
+    if (!boxes.empty() && boxes != known.devices.at(own)) return false;
+    if (!parts.space.empty() && parts.space != known.space) return false;
+    parts.space = known.space;
+    boxes = known.devices.at(own);
+  }
+  Places all(relation.relation.parts);
+  const std::set<std::vector<Box>> different(parts.devices.begin(), parts.devices.end());
+  if (different.size() != parts.devices.size()) return false;
+  const auto number = all.parts(std::move(parts), budget_);
+  return number && all.complete(*number, {}, budget_);
+}
+
 bool RelatedPrograms::answers(const std::vector<ProgramFact>& facts, std::size_t output,
-                              const ProgramsRelation& relation) const {
+                              const ProgramsRelation& relation) {
+  // Parts of one number that several programs have are the same only if they have the same
+  // summands.
+  if (relation.relation.reducer && relation.numbers.size() > 1)
+    return relation.relation.reducer == Op::Add && !facts.empty() &&
+           answers_by_parts(facts, output, relation);
   std::set<std::size_t> answered;
   for (const auto& [program, fact] : facts) {
     const auto own = relation_on(programs_, program, relation);
     if (!own || !related_.at(program)->answers(fact, output, *own)) return false;
     answered.insert(program);
   }
-  // Parts of one number that several programs have would have to be the same.
-  if (relation.relation.reducer && relation.numbers.size() > 1) return false;
   return std::all_of(
       relation.relation.pieces.begin(), relation.relation.pieces.end(),
       [&](const Piece& piece) { return answered.contains(programs_.program_of(piece.device)); });

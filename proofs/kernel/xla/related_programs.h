@@ -42,9 +42,11 @@ class RelatedPrograms {
   /// Whether the facts, one for every program that holds some of an output, say what the relation
   /// says of it.
   bool answers(const std::vector<ProgramFact>& facts, std::size_t output,
-               const ProgramsRelation& relation) const;
+               const ProgramsRelation& relation);
 
  private:
+  bool answers_by_parts(const std::vector<ProgramFact>& facts, std::size_t output,
+                        const ProgramsRelation& relation);
   struct Exchange {
     std::vector<ProgramNode> origins;
     Site site;

@@ -108,6 +108,12 @@ class Flattening {
     for (const Tree& part : tree.parts) arrays_of(part, nodes);
   }
 
+  void note_first_array(std::size_t instruction, const Tree& tree) {
+    std::vector<std::size_t> arrays;
+    arrays_of(tree, arrays);
+    if (!arrays.empty()) flat_.of_entry[instruction] = arrays[0];
+  }
+
   static std::size_t parts_of(const Tree& tree) {
     std::size_t all = tree.parts.size();
     for (const Tree& part : tree.parts) all += parts_of(part);
@@ -142,18 +148,15 @@ class Flattening {
       require_shape(arguments[k], computation.instructions.at(computation.parameters[k]));
       made.at(computation.parameters[k]) = arguments[k];
     }
+    if (depth_ == 1) flat_.of_entry.resize(made.size());
     for (std::size_t i = 0; i < made.size(); ++i) {
       const Instruction& instruction = computation.instructions[i];
+      if (depth_ == 1) note_first_array(i, made[i]);
       if (instruction.opcode == "parameter") continue;
       std::vector<Tree> operands;
       for (const std::uint32_t each : instruction.operands) operands.push_back(made.at(each));
       made[i] = result(computation, instruction, operands);
-      if (depth_ == 1) {
-        std::vector<std::size_t> arrays;
-        arrays_of(made[i], arrays);
-        flat_.of_entry.resize(made.size());
-        if (!arrays.empty()) flat_.of_entry[i] = arrays[0];
-      }
+      if (depth_ == 1) note_first_array(i, made[i]);
       budget_.spend(256 * (1 + parts_of(made[i])));
       require_shape(made[i], instruction);
     }

@@ -377,7 +377,11 @@ std::optional<Fact> RelatedModules::communicated(Places& places, const Communica
   }
   const auto op = reducer_of(local_.module, instruction);
   if (!op) return std::nullopt;
-  if (fact.partial) {
+  if (count == 1) {
+    // A reduction of one.
+    result.partial = fact.partial;
+    result.share = fact.share;
+  } else if (fact.partial) {
     if (places.partial_at(*fact.partial).op != *op) return std::nullopt;
     const auto left = places.summed(*fact.partial, groups, budget_);
     if (!left) return std::nullopt;
