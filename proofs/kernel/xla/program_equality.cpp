@@ -81,7 +81,7 @@ class ProgramsClaim {
     std::string separator;
     for (const auto* list : {&inputs_, &outputs_}) {
       for (std::size_t k = 0; k < list->size(); ++k) {
-        const Relation& relation = (*list)[k].relation;
+        const Relation& relation = *(*list)[k].relation;
         text += separator + (list == &inputs_ ? "input " : "output ") + std::to_string(k) +
                 (relation.reducer ? " as a reduction of " + counted(relation.parts, "part") : "") +
                 " in " + counted(relation.pieces.size(), "piece");
@@ -195,7 +195,7 @@ class ProgramsClaim {
       expect_keys(each, {"numbers", "placement"});
       ProgramsRelation& relation = relations.emplace_back();
       const std::size_t placement = as_number(each["placement"], placements_.size());
-      relation.relation = placed(placement, whole);
+      relation.relation = &placed(placement, whole);
       for (const Json& pair : as_list(each["numbers"])) {
         const kernel::Numbers at = as_numbers(pair, 1ULL << 31U);
         if (at.size() != 2 || at[0] >= others.size() || at[1] >= others[at[0]].size())
@@ -206,7 +206,8 @@ class ProgramsClaim {
         if (!(whole.type == other.type) || whole.sizes.size() != other.sizes.size())
           malformed("tensors of other types or dimensions are related");
       }
-      for (const Piece& piece : relation.relation.pieces) {
+      budget_.spend(relation.relation->pieces.size());
+      for (const Piece& piece : relation.relation->pieces) {
         const std::size_t program = programs_.program_of(piece.device);
         const auto number = relation.numbers.find(program);
         if (number == relation.numbers.end()) malformed("a piece on a device without the tensor");

@@ -107,7 +107,7 @@ Programs::Programs(std::vector<Program> programs, std::size_t devices, Budget& b
     reject("a device runs no program");
   for (std::size_t k = 0; k < programs_.size(); ++k) read(k, budget);
   match_messages();
-  match_collectives();
+  match_collectives(budget);
   require_progress(budget);
 }
 
@@ -325,7 +325,7 @@ void Programs::read_collective(const Site& site, Interpreter& interpreter, Arith
   permutes_[site] = std::move(sources);
 }
 
-void Programs::match_collectives() {
+void Programs::match_collectives(Budget& budget) {
   for (const auto& [first, own_groups] : groups_) {
     const std::int64_t channel = at(first).number("channel_id", 0);
     std::set<Site> all = {first};
@@ -334,6 +334,7 @@ void Programs::match_collectives() {
       const Site site = open.back();
       open.pop_back();
       for (const auto& group : groups_.at(site)) {
+        budget.spend(16 * group.size());
         for (const std::size_t device : group) {
           const auto found = by_channel_.find({program_of_[device], channel});
           if (found == by_channel_.end()) reject("a collective without its counterpart");

@@ -92,7 +92,7 @@ class Programs {
   void read_done(const Site& site, std::map<std::size_t, std::size_t>& steps);
   void read_collective(const Site& site, Interpreter& interpreter, Arithmetic& arithmetic);
   void match_messages();
-  void match_collectives();
+  void match_collectives(Budget& budget);
   void require_same_operation(const Site& a, const Site& b) const;
   void require_progress(Budget& budget) const;  // program_order.cpp
 

@@ -13,8 +13,8 @@ std::optional<Relation> relation_on(const Programs& programs, std::size_t progra
                                     const ProgramsRelation& relation) {
   const auto number = relation.numbers.find(program);
   if (number == relation.numbers.end()) return std::nullopt;
-  Relation own{number->second, relation.relation.reducer, relation.relation.parts, {}};
-  for (const Piece& piece : relation.relation.pieces) {
+  Relation own{number->second, relation.relation->reducer, relation.relation->parts, {}};
+  for (const Piece& piece : relation.relation->pieces) {
     if (programs.program_of(piece.device) != program) continue;
     own.pieces.push_back(piece);
     own.pieces.back().device = programs.own_number(piece.device);
@@ -28,7 +28,10 @@ RelatedPrograms::RelatedPrograms(const Module& whole, const Programs& programs,
   for (std::size_t k = 0; k < programs.count(); ++k) {
     const Program& program = programs.at(k);
     std::vector<std::optional<Relation>> own;
-    for (const ProgramsRelation& each : inputs) own.push_back(relation_on(programs, k, each));
+    for (const ProgramsRelation& each : inputs) {
+      budget.spend(each.relation->pieces.size());
+      own.push_back(relation_on(programs, k, each));
+    }
     const Runners runners =
         program.is_alone ? Runners(program.counts) : Runners(program.counts, program.devices);
     related_.push_back(
@@ -306,8 +309,8 @@ bool RelatedPrograms::answers_by_parts(const std::vector<ProgramFact>& facts, st
       return false;
     of[program] = &fact;
   }
-  Parts parts{{}, std::vector<std::vector<Box>>(relation.relation.parts)};
-  for (const Piece& piece : relation.relation.pieces) {
+  Parts parts{{}, std::vector<std::vector<Box>>(relation.relation->parts)};
+  for (const Piece& piece : relation.relation->pieces) {
     const std::size_t program = programs_.program_of(piece.device);
     const auto fact = of.find(program);
     if (fact == of.end()) return false;
@@ -328,7 +331,7 @@ bool RelatedPrograms::answers_by_parts(const std::vector<ProgramFact>& facts, st
     parts.space = known.space;
     boxes = known.devices.at(own);
   }
-  Places all(relation.relation.parts);
+  Places all(relation.relation->parts);
   const std::set<std::vector<Box>> different(parts.devices.begin(), parts.devices.end());
   if (different.size() != parts.devices.size()) return false;
   const auto number = all.parts(std::move(parts), budget_);
@@ -339,17 +342,18 @@ bool RelatedPrograms::answers(const std::vector<ProgramFact>& facts, std::size_t
                               const ProgramsRelation& relation) {
   // Parts of one number that several programs have are the same only if they have the same
   // summands.
-  if (relation.relation.reducer && relation.numbers.size() > 1)
-    return relation.relation.reducer == Op::Add && !facts.empty() &&
+  if (relation.relation->reducer && relation.numbers.size() > 1)
+    return relation.relation->reducer == Op::Add && !facts.empty() &&
            answers_by_parts(facts, output, relation);
   std::set<std::size_t> answered;
   for (const auto& [program, fact] : facts) {
+    budget_.spend(relation.relation->pieces.size());
     const auto own = relation_on(programs_, program, relation);
     if (!own || !related_.at(program)->answers(fact, output, *own)) return false;
     answered.insert(program);
   }
   return std::all_of(
-      relation.relation.pieces.begin(), relation.relation.pieces.end(),
+      relation.relation->pieces.begin(), relation.relation->pieces.end(),
       [&](const Piece& piece) { return answered.contains(programs_.program_of(piece.device)); });
 }
 

@@ -14,7 +14,7 @@ namespace p2::kernel::xla {
 
 /// How the devices of several programs hold one tensor of the module that is not partitioned.
 struct ProgramsRelation {
-  Relation relation;                           ///< on all devices
+  const Relation* relation = nullptr;          ///< on all devices
   std::map<std::size_t, std::size_t> numbers;  ///< by program, of the input or output there
 };
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "proofs/kernel/xla/interpreter.h"
@@ -215,6 +216,9 @@ class Places {
   std::map<std::pair<std::size_t, std::vector<std::vector<std::size_t>>>, Reduced> sums_;
   std::deque<Parts> parts_;
   std::map<Parts, std::size_t> parts_numbers_;
+  std::map<std::vector<std::size_t>, std::optional<std::size_t>> parts_along_;
+  std::map<std::tuple<std::size_t, std::int64_t, std::int64_t, std::int64_t, Index>, std::size_t>
+      sliced_;
   std::map<std::pair<std::size_t, std::size_t>, std::optional<std::size_t>> joined_;
   std::map<std::vector<std::size_t>, Reduced> completions_;
 };

@@ -56,9 +56,12 @@ std::optional<std::size_t> Places::parts(Parts parts, Budget& budget) {
 
 std::optional<std::size_t> Places::parts_along(const std::vector<std::size_t>& places,
                                                Budget& budget) {
+  const auto known = parts_along_.find(places);
+  if (known != parts_along_.end()) return known->second;
+  auto& result = parts_along_[places];
   Parts parts;
   for (const std::size_t place : places) {
-    if (is_free(place) || !is_total(place)) return std::nullopt;
+    if (is_free(place) || !is_total(place)) return result;
     parts.space.push_back(at(place).whole);
   }
   for (std::size_t device = 0; device < devices_; ++device) {
@@ -77,7 +80,7 @@ std::optional<std::size_t> Places::parts_along(const std::vector<std::size_t>& p
     }
     parts.devices.push_back(std::move(boxes));
   }
-  return this->parts(std::move(parts), budget);
+  return result = this->parts(std::move(parts), budget);
 }
 
 std::optional<std::size_t> Places::joined(std::size_t a, std::size_t b, Budget& budget) {

@@ -79,8 +79,11 @@ std::size_t Places::segments(std::int64_t size, std::int64_t whole, std::vector<
 
 std::size_t Places::sliced(std::size_t place, const Index& starts, std::int64_t size,
                            std::int64_t shift, std::int64_t whole) {
-  const Place old = at(place);
   if (is_free(place)) return free(size, whole);
+  const auto key = std::tuple(place, size, shift, whole, starts);
+  const auto known = sliced_.find(key);
+  if (known != sliced_.end()) return known->second;
+  const Place old = at(place);
   std::vector<Segments> devices(devices_);
   for (std::size_t device = 0; device < devices_; ++device) {
     for (const Segment& each : old.devices[device]) {
@@ -92,7 +95,7 @@ std::size_t Places::sliced(std::size_t place, const Index& starts, std::int64_t 
       if (begin < end) devices[device].push_back({begin, begin + moved, end - begin});
     }
   }
-  return segments(size, whole, std::move(devices));
+  return sliced_[key] = segments(size, whole, std::move(devices));
 }
 
 std::optional<std::size_t> Places::fixed(std::size_t place) {
