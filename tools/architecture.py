@@ -35,7 +35,9 @@ OUTCOME_NAMES = ("Verdict", "Judgement", "Finding", "Outcome", "Answer", "Result
 OUTCOME_EXEMPT = ("proofs/kernel/", "proofs/check/", "engine/include/p2/result.h",
                   "engine/include/p2/answer.h")
 LIMITS = {
-    "product_files": 550,
+    # 8 are for certificates of several programs: messages, who waits for whom, facts between programs, the
+    # claim and its writer, and sums of which devices have some summands.
+    "product_files": 558,
     "single_client_headers": 12,
     "cli_lines": 4999,
     "solver_headers": 2,
