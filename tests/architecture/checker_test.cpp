@@ -30,13 +30,10 @@ std::size_t checker_lines(Counts counts) {
     const std::string folder = path.parent_path().filename().string();
     const std::string name = path.filename().string();
     const bool is_relation = folder == "xla" && name.starts_with("relation");
-    const bool is_programs = folder == "xla" && (name.starts_with("program") ||
-                                                 name.starts_with("related_programs"));
+    const bool is_programs =
+        folder == "xla" && (name.starts_with("program") || name.starts_with("related_programs"));
     const bool is_subject = folder == "xla" || folder == "onesided";
-    if (!counts(is_relation   ? "relation"
-                : is_programs ? "programs"
-                : is_subject  ? folder
-                              : name))
+    if (!counts(is_relation ? "relation" : is_programs ? "programs" : is_subject ? folder : name))
       return;
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
@@ -53,8 +50,8 @@ TEST_CASE(
     "p2-check is small enough to be read: under 1,750 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines, 220 for all sizes, 2,500 for one-sided "
     "plans, in JSON and in text, and algorithms of MSCCL, 4,550 for executing modules of XLA, "
-    "2,700 for "
-    "their relation at every node, 1,050 for that of several programs") {
+    "2,750 for "
+    "their relation at every node, 1,200 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto relations = [](const std::string& name) { return name == "relation"; };
   const auto several = [](const std::string& name) { return name == "programs"; };
@@ -67,8 +64,8 @@ TEST_CASE(
   // The table of all claims belongs to none of them.
   const auto programs = [&](const std::string& name) {
     return !strategies(name) && !reshards(name) && !costs(name) && !pipelines(name) &&
-           !sizes(name) && !modules(name) && !relations(name) && !several(name) && !onesided(name) &&
-           name != "claims.cpp";
+           !sizes(name) && !modules(name) && !relations(name) && !several(name) &&
+           !onesided(name) && name != "claims.cpp";
   };
   CHECK(checker_lines(costs) > 100);
   CHECK(checker_lines(costs) < 450);  // with potentials
@@ -81,12 +78,12 @@ TEST_CASE(
   CHECK(checker_lines(modules) > 1000);
   CHECK(checker_lines(modules) < 4550);  // a reader and an interpreter
   CHECK(checker_lines(relations) > 1000);
-  // A rule for every operation. 270 lines are for sums of which every device has some summands, as
+  // A rule for every operation. 300 lines are for sums of which every device has some summands, as
   // those of microbatches, and for what several programs share.
-  CHECK(checker_lines(relations) < 2700);
+  CHECK(checker_lines(relations) < 2750);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
-  CHECK(checker_lines(several) < 1050);
+  CHECK(checker_lines(several) < 1200);
   CHECK(checker_lines(onesided) > 1000);
   // Three readers (plans in JSON, in text, with expressions and loops; XML), an order, a run. 170
   // lines are for counters whose signals end waits as the interleaving has it: an execution in
