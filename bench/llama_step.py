@@ -3,10 +3,10 @@
 and data parallel, one module a stage.
 
     bench/llama_step.py --write FOLDER [--layers 4 --stages 2 --data 2 --tensor 2 …] [--wrong RULE[:K]]
-    bench/llama_step.py --run build/release/bin/p2-verify [--preset 405b] …
+    bench/llama_step.py --run build/release/bin/p2-verify [--preset 405b] [--certify FOLDER] …
 
 --write puts single.hlo, stage0.hlo, … and relation.json into FOLDER; --run writes them to a
-temporary folder, compares them and prints verdict, seconds and memory.
+temporary folder, compares them and prints verdict, seconds and memory; with a certificate, if asked.
 
 A layer is grouped-query attention with rotary positions and a causal mask, and a perceptron gated
 by SiLU, both with root-mean-square norms and residuals. Tokens and targets are one-hot rows, so that
@@ -555,6 +555,8 @@ def run(args, folder):
                os.path.join(folder, "relation.json")]
     if args.engine:
         command += ["--engine", args.engine]
+    if args.certify:
+        command += ["--certify", args.certify]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - start
     words = result.stdout.split("\n", maxsplit=1)[0].split(": ", maxsplit=1)
@@ -590,8 +592,14 @@ def random_check(args):
             verdicts = []
             for args.engine in ("symbolic", "interpreter"):
                 verdicts.append(run(args, folder)[0])
-        key = ("wrong" if args.wrong else "right", *verdicts)
+            args.engine, args.certify = None, os.path.join(folder, "certificate")
+            certified = "\ncertificate: " in run(args, folder)[2]
+            args.certify = None
+        key = ("wrong" if args.wrong else "right", *verdicts, "certified" if certified else "")
         counts[key] = counts.get(key, 0) + 1
+        if certified == bool(args.wrong):
+            bad += 1
+            print(f"{number}: {'a' if certified else 'no'} certificate, {args.wrong}", flush=True)
         expected = (["valid", "valid"],) if not args.wrong else (
             ["unknown", "invalid"], ["unknown", "unknown"], ["invalid", "invalid"])
         if verdicts not in expected:
@@ -615,6 +623,7 @@ def main():
     parser.add_argument("--write", metavar="FOLDER")
     parser.add_argument("--run", metavar="PROGRAM")
     parser.add_argument("--engine")
+    parser.add_argument("--certify", metavar="FOLDER", help="write the certificate there")
     parser.add_argument("--random", type=int, metavar="N", help="check N random small steps")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()

@@ -188,17 +188,29 @@ Provenance provenance_of(const CheckQuestion& question) {
 /// The certificate by a relation at every node, if one was tried, or why there is none.
 using Related = std::optional<std::variant<CertificateFiles, std::string>>;
 
-/// Looks for a relation of modules of so much text, unless that may exceed the limits: nothing
-/// stops the checker's own replay. What it takes was measured on chains of 300,000 additions, on
-/// modules for 64 devices, and on chains of all-reduces on 4,096.
+/// Bytes of text of one module on 64 devices that take as long as so many on others.
+std::size_t relating_work(std::size_t text_bytes, std::size_t devices) {
+  return text_bytes * std::max<std::size_t>(devices / 64, 1);
+}
+/// The same of several programs, on at most so many devices each: measured on 16 of 2 MB on 512
+/// devices each, in whose texts most is pairs of devices.
+std::size_t relating_work_of_programs(std::size_t text_bytes, std::size_t devices) {
+  return 3 * text_bytes * std::max<std::size_t>(devices / 512, 1);
+}
+constexpr std::size_t kUnaskedWork = std::size_t{4} << 20U;  ///< replayed in about a second
+/// Of several programs those that one file of a certificate holds: evaluating them symbolically
+/// takes as long.
+constexpr std::size_t kUnaskedProgramsWork = std::size_t{192} << 20U;
+
+/// Looks for a relation of modules, unless that may exceed the limits: nothing stops the checker's
+/// own replay. What it takes was measured on chains of 300,000 additions, on modules for 64
+/// devices, and on chains of all-reduces on 4,096.
 template <typename Relate>
-void relate_within(std::size_t text_bytes, std::uint32_t devices, bool is_wanted,
-                   const Limits& limits, Related& related, const Relate& relate) {
-  constexpr std::size_t kUnasked = std::size_t{4} << 20U;  ///< replayed in about a second
-  constexpr std::chrono::nanoseconds kTime{500};           ///< for a byte of text, on 64 devices
-  constexpr std::size_t kMemory = 48;                      ///< bytes for a byte of text
-  const std::size_t work = text_bytes * std::max(devices / 64, 1U);
-  if (!is_wanted && work > kUnasked) return;
+void relate_within(std::size_t work, bool is_wanted, const Limits& limits, Related& related,
+                   const Relate& relate) {
+  constexpr std::chrono::nanoseconds kTime{500};  ///< for a byte of text, on 64 devices
+  constexpr std::size_t kMemory = 48;             ///< bytes for a byte of text
+  if (!is_wanted) return;
   const auto end = std::chrono::steady_clock::now() + kTime * work;
   try {
     limits.require(0, "relating the modules node by node");
@@ -223,7 +235,6 @@ Evidence certify(const ModuleTexts& texts, const ModuleSubject& subject,
     return Evidence{Evidence::Kind::SolverOnly, {}, why};
   };
   if (question.request.ordered) return none("p2-check does not cover orders of addition");
-  if (!texts.programs.empty()) return none("p2-check executes one program on all devices");
   if (decision.equality != FloatEquality::Real) {
     return none(fmt::format("p2-check compares real numbers, not what is {}",
                             to_string(decision.equality)));
@@ -231,6 +242,11 @@ Evidence certify(const ModuleTexts& texts, const ModuleSubject& subject,
   const bool is_equal = decision.outcome == Outcome::Established;
   if (is_equal && related && related->index() == 0)
     return evidence_of(*related, *question.certificate, diagnostics);
+  if (!texts.programs.empty()) {
+    std::string why = "p2-check executes one program on all devices";
+    if (is_equal && related) why += "; " + std::get<1>(*related);
+    return none(why);
+  }
   const Limits& limits = question.options.limits;
   try {
     auto made = module_certificate(certified_modules(texts, subject, decision.devices, limits),
@@ -320,12 +336,12 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
       // printed without their elements.
       std::vector<std::string> constants;
       if (relation.is_given) constants = common_elided_constants(texts.before, texts.after);
-      relate_within(texts.before.size() + texts.after.size(), devices.count(),
-                    options.wants_evidence, limits, related, [&] {
-                      return related_certificate(
-                          certified_modules(texts, {after, before, {}}, devices, limits), relation,
-                          devices, constants, provenance_of(question), limits);
-                    });
+      const std::size_t work =
+          relating_work(texts.before.size() + texts.after.size(), devices.count());
+      relate_within(work, options.wants_evidence || work <= kUnaskedWork, limits, related, [&] {
+        return related_certificate(certified_modules(texts, {after, before, {}}, devices, limits),
+                                   relation, devices, constants, provenance_of(question), limits);
+      });
       if (!related || related->index() != 0) return std::nullopt;
       return constants;
     };
@@ -344,6 +360,25 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
     auto linked = hlo::linked(placed, options.devices, limits);
     if (auto* decision = std::get_if<ModuleDecision>(&linked)) return std::move(*decision);
     module = std::get<std::shared_ptr<const hlo::Module>>(linked);
+    options.wants_evidence = question.certificate.has_value();
+    options.evidence = [&](const hlo::ModuleRelation& relation,
+                           const hlo::Devices&) -> std::optional<std::vector<std::string>> {
+      CertifiedPrograms certified{texts.before, {}};
+      std::size_t bytes = texts.before.size(), largest = 0;
+      for (const hlo::PlacedFile& program : programs) {
+        certified.programs.push_back(texts.of(program.file));
+        bytes += certified.programs.back().size();
+        largest = std::max(largest, program.devices.size());
+      }
+      const std::size_t work = relating_work_of_programs(bytes, largest);
+      relate_within(work, options.wants_evidence || work <= kUnaskedProgramsWork, limits, related,
+                    [&] {
+                      return programs_certificate(certified, *module, relation,
+                                                  provenance_of(question), limits);
+                    });
+      if (!related || related->index() != 0) return std::nullopt;
+      return std::vector<std::string>();
+    };
     return compare(first, module, options, limits);
   };
   ModuleCheck check = answer({after, before, {}}, question, decide, texts, related);

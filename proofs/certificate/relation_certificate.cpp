@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "engine/base/limits.h"
 #include "proofs/certificate/loop_search.h"
 #include "proofs/kernel/claims.h"
+#include "proofs/kernel/xla/related_programs.h"
 #include "proofs/kernel/xla/relation.h"
 
 namespace p2 {
@@ -19,7 +21,9 @@ using kernel::xla::contains;
 using kernel::xla::Fact;
 using kernel::xla::Index;
 using kernel::xla::Node;
+using kernel::xla::ProgramsRelation;
 using kernel::xla::RelatedModules;
+using kernel::xla::RelatedPrograms;
 using kernel::xla::Relation;
 using kernel::xla::Tensors;
 using Numbers = std::vector<std::size_t>;
@@ -31,10 +35,8 @@ constexpr int kMaxDepth = 1000;          ///< of nodes whose sizes are asked for
 /// Finds facts from inputs to outputs, each with the rules of the checker.
 class RelationSearch : private FactSearch {
  public:
-  RelationSearch(RelatedModules& modules, const std::vector<Relation>& outputs,
-                 const Limits& limits)
+  RelationSearch(RelatedModules& modules, const Limits& limits)
       : modules_(modules),
-        outputs_(outputs),
         watch_(limits, "relating the modules node by node"),
         of_(modules.local().nodes.size()) {
     for (std::size_t k = 0; k < modules.facts().size(); ++k) {
@@ -44,45 +46,39 @@ class RelationSearch : private FactSearch {
   }
 
   /// relation.json, or nothing. Throws LimitReached.
-  std::optional<std::string> run() {
-    needed_ = needed_nodes();
+  std::optional<std::string> run(const std::vector<Relation>& outputs) {
+    needed_ = needed_nodes({});
     relate_nodes(0, needed_.size());
     Numbers answers;
-    for (std::size_t k = 0; k < outputs_.size(); ++k) {
-      const std::size_t node = modules_.local().outputs.at(outputs_[k].number);
-      request(node, modules_.tensors().at(modules_.output(k)).sizes);
-      const auto found = std::find_if(of_[node].begin(), of_[node].end(), [&](std::size_t fact) {
-        return modules_.answers(fact, k, outputs_[k]);
-      });
-      if (found == of_[node].end()) {
-        lost_ = lost(node, k);
-        return std::nullopt;
-      }
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const auto found = answer_to(k, outputs[k]);
+      if (!found) return std::nullopt;
       answers.push_back(*found);
     }
     return text_of(answers);
   }
   const std::string& lost() const { return lost_; }
 
- private:
+  // Of one of several programs.
+
   struct Line {
     std::size_t node = 0;
     Numbers facts;
     Index hint;
+    std::vector<RelatedPrograms::ProgramFact> others = {};  ///< in place of `facts`
     auto operator<=>(const Line&) const = default;
   };
+  /// By fact; of inputs nothing.
+  const std::vector<Line>& lines() const { return lines_; }
+  std::size_t given() const { return given_; }
+  const Numbers& facts_of(std::size_t node) const override { return of_[node]; }
 
-  const Index& sizes_of(std::size_t fact) const {
-    return modules_.tensors().at(modules_.facts()[fact].tensor).sizes;
-  }
-  const Index& own_sizes(std::size_t node) const {
-    return modules_.local().nodes[node].shape.sizes;
-  }
-
-  std::vector<bool> needed_nodes() const {
+  /// Those that outputs, or these, are computed from.
+  std::vector<bool> needed_nodes(const Numbers& ends) const {
     const auto& local = modules_.local();
     std::vector<bool> needed(local.nodes.size(), false);
     for (const std::size_t each : local.outputs) needed[each] = true;
+    for (const std::size_t each : ends) needed[each] = true;
     for (bool is_more = true; is_more;) {
       is_more = false;
       for (std::size_t i = needed.size(); i-- > 0;) {
@@ -98,6 +94,40 @@ class RelationSearch : private FactSearch {
       }
     }
     return needed;
+  }
+
+  void relate_node(std::size_t node) {
+    watch_.take(0);
+    relate(node);
+  }
+
+  /// Adds a fact that follows from facts of several programs.
+  void add(std::size_t node, std::vector<RelatedPrograms::ProgramFact> others, Fact fact) {
+    if (of_[node].size() < kMaxFacts) add_new({node, {}, {}, std::move(others)}, std::move(fact));
+  }
+
+  /// The fact about an output that says what a relation says of it; of one that is a sum over
+  /// programs, a share of it.
+  std::optional<std::size_t> answer_to(std::size_t output, const Relation& relation,
+                                       bool is_share = false) {
+    const std::size_t node = modules_.local().outputs.at(relation.number);
+    request(node, modules_.tensors().at(modules_.output(output)).sizes);
+    const auto found = std::find_if(of_[node].begin(), of_[node].end(), [&](std::size_t number) {
+      const Fact& fact = modules_.facts()[number];
+      return is_share ? fact.share && fact.tensor == modules_.output(output)
+                      : modules_.answers(number, output, relation);
+    });
+    if (found != of_[node].end()) return *found;
+    lost_ = lost(node, output);
+    return std::nullopt;
+  }
+
+ private:
+  const Index& sizes_of(std::size_t fact) const {
+    return modules_.tensors().at(modules_.facts()[fact].tensor).sizes;
+  }
+  const Index& own_sizes(std::size_t node) const {
+    return modules_.local().nodes[node].shape.sizes;
   }
 
   void relate_nodes(std::size_t begin, std::size_t end) override {
@@ -131,8 +161,6 @@ class RelationSearch : private FactSearch {
       }
     }
   }
-
-  const Numbers& facts_of(std::size_t node) const override { return of_[node]; }
 
   void forget(std::size_t facts) override {
     while (lines_.size() > facts) {
@@ -168,15 +196,21 @@ class RelationSearch : private FactSearch {
     tried_by_.emplace_back(lines_.size(), tried);
     auto fact = modules_.follows(node, facts, hint);
     if (!fact || (total && !is_total(*fact))) return false;
+    add_new(std::move(line), std::move(*fact));
+    return true;
+  }
+
+  /// Unless it is known.
+  void add_new(Line line, Fact fact) {
+    const std::size_t node = line.node;
     for (const std::size_t each : of_[node]) {
       const Fact& known = modules_.facts()[each];
-      if (known.tensor == fact->tensor && known.places == fact->places &&
-          known.partial == fact->partial)
-        return true;
+      if (known.tensor == fact.tensor && known.places == fact.places &&
+          known.partial == fact.partial && known.share == fact.share)
+        return;
     }
-    of_[node].push_back(modules_.add(std::move(*fact)));
+    of_[node].push_back(modules_.add(std::move(fact)));
     lines_.push_back(std::move(line));
-    return true;
   }
 
   /// Tries all choices of facts about the operands.
@@ -458,14 +492,19 @@ class RelationSearch : private FactSearch {
       for (std::size_t i = 0; i < 3; ++i) hint[i * own.size() + k] = ranges[k][i];
       if (is_all) hint[own.size() + k] = sizes_of(fact)[k];
     }
-    if (derive(node, {fact}, hint, true)) return;
+    std::vector<Index> known;
     for (const std::size_t tensor : made_of(modules_.facts()[fact].tensor, "slice")) {
-      Index other;
+      known.emplace_back();
       for (const Index& row : modules_.tensors().at(tensor).form.numbers)
-        other.insert(other.end(), row.begin(), row.end());
-      derive(node, {fact}, other, true);
+        known.back().insert(known.back().end(), row.begin(), row.end());
     }
-    derive(node, {fact}, {});
+    const bool is_known = std::find(known.begin(), known.end(), hint) != known.end();
+    if (is_known && derive(node, {fact}, hint, true)) return;
+    // That of a microbatch is no slice of the whole batch.
+    const bool is_part = derive(node, {fact}, {}, true);
+    if (!is_part && derive(node, {fact}, hint, true)) return;
+    for (const Index& other : known) derive(node, {fact}, other, true);
+    if (!is_part) derive(node, {fact}, {});
   }
 
   /// The first node on the way to an output of which nothing is known, though of its operands is.
@@ -565,7 +604,6 @@ class RelationSearch : private FactSearch {
     return all.dump() + "\n";
   }
   RelatedModules& modules_;
-  const std::vector<Relation>& outputs_;
   LimitWatch watch_;
   std::size_t given_ = modules_.facts().size();  ///< facts about inputs
   std::vector<Numbers> of_;                      ///< facts, by node
@@ -583,6 +621,157 @@ class RelationSearch : private FactSearch {
   std::string lost_;
 };
 
+/// Relates several programs: each in the order of its text, as far as what it needs of others is
+/// related.
+class ProgramsSearch {
+ public:
+  ProgramsSearch(RelatedPrograms& programs, const Limits& limits) : programs_(programs) {
+    for (std::size_t k = 0; k < programs.programs().count(); ++k) {
+      searches_.push_back(std::make_unique<RelationSearch>(programs.at(k), limits));
+      for (std::size_t fact = 0; fact < searches_[k]->given(); ++fact) order_.emplace_back(k, fact);
+    }
+    given_ = order_.size();
+  }
+
+  /// relation.json, or nothing. Throws LimitReached.
+  std::optional<std::string> run(const std::vector<ProgramsRelation>& outputs) {
+    std::vector<Numbers> ends(searches_.size());
+    for (std::size_t k = 0; k < searches_.size(); ++k) {
+      for (std::size_t node = 0; node < nodes_of(k); ++node) {
+        for (const auto& [program, origin] : programs_.origins({k, node}))
+          ends[program].push_back(origin);
+      }
+    }
+    for (std::size_t k = 0; k < searches_.size(); ++k)
+      needed_.push_back(searches_[k]->needed_nodes(ends[k]));
+    next_.assign(searches_.size(), 0);
+    for (bool goes_on = true; goes_on;) {
+      goes_on = false;
+      for (std::size_t k = 0; k < searches_.size(); ++k) goes_on = relate_program(k) || goes_on;
+    }
+    std::vector<std::vector<RelatedPrograms::ProgramFact>> answers;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      answers.emplace_back();
+      for (std::size_t program = 0; program < searches_.size(); ++program) {
+        const auto own = relation_on(programs_.programs(), program, outputs[k]);
+        if (!own || own->pieces.empty()) continue;
+        const bool is_share = own->reducer && outputs[k].numbers.size() > 1;
+        const auto found = searches_[program]->answer_to(k, *own, is_share);
+        note(program);
+        if (!found) {
+          lost_ = searches_[program]->lost();
+          return std::nullopt;
+        }
+        answers.back().emplace_back(program, *found);
+      }
+    }
+    return text_of(answers);
+  }
+  const std::string& lost() const { return lost_; }
+
+ private:
+  std::size_t nodes_of(std::size_t program) const {
+    return programs_.at(program).local().nodes.size();
+  }
+
+  /// Notes the new facts of a program, in the order in which they follow.
+  void note(std::size_t program) {
+    const std::size_t count = searches_[program]->lines().size();
+    for (auto& known = noted_[program]; known + searches_[program]->given() < count; ++known)
+      order_.emplace_back(program, known + searches_[program]->given());
+  }
+
+  /// As far as possible; whether that was any further.
+  bool relate_program(std::size_t program) {
+    std::size_t& next = next_[program];
+    const std::size_t first = next;
+    for (; next < nodes_of(program); ++next) {
+      if (!needed_[program][next]) continue;
+      const auto& origins = programs_.origins({program, next});
+      const bool is_known = std::all_of(origins.begin(), origins.end(), [&](const auto& each) {
+        return each.second < next_[each.first];
+      });
+      if (!is_known) break;
+      if (origins.empty())
+        searches_[program]->relate_node(next);
+      else
+        exchange(program, next, origins);
+      note(program);
+    }
+    return next != first;
+  }
+
+  void exchange(std::size_t program, std::size_t node,
+                const std::vector<RelatedPrograms::ProgramNode>& origins) {
+    std::vector<std::vector<RelatedPrograms::ProgramFact>> all = {{}};
+    for (const auto& [other, origin] : origins) {
+      std::vector<std::vector<RelatedPrograms::ProgramFact>> longer;
+      for (const auto& begin : all) {
+        for (const std::size_t fact : searches_[other]->facts_of(origin)) {
+          if (longer.size() == kMaxChoices) break;
+          longer.push_back(begin);
+          longer.back().emplace_back(other, fact);
+        }
+      }
+      all = std::move(longer);
+    }
+    for (const auto& facts : all) {
+      if (auto fact = programs_.follows({program, node}, facts, {}))
+        searches_[program]->add(node, facts, std::move(*fact));
+    }
+  }
+
+  /// Only the facts that the outputs need, and those about inputs.
+  std::string text_of(const std::vector<std::vector<RelatedPrograms::ProgramFact>>& answers) const {
+    std::vector<std::vector<bool>> used;
+    for (const auto& search : searches_) used.emplace_back(search->lines().size(), false);
+    for (const auto& output : answers) {
+      for (const auto& [program, fact] : output) used[program][fact] = true;
+    }
+    for (std::size_t k = order_.size(); k-- > given_;) {
+      const auto& [program, fact] = order_[k];
+      if (!used[program][fact]) continue;
+      const RelationSearch::Line& line = searches_[program]->lines()[fact];
+      for (const std::size_t each : line.facts) used[program][each] = true;
+      for (const auto& [other, each] : line.others) used[other][each] = true;
+    }
+    std::vector<Numbers> numbers;
+    for (const auto& search : searches_) numbers.emplace_back(search->lines().size());
+    nlohmann::ordered_json facts = nlohmann::ordered_json::array();
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < order_.size(); ++k) {
+      const auto& [program, fact] = order_[k];
+      if (k >= given_ && !used[program][fact]) continue;
+      numbers[program][fact] = next++;
+      if (k < given_) continue;
+      const RelationSearch::Line& each = searches_[program]->lines()[fact];
+      nlohmann::ordered_json line = {program, each.node, each.facts.size() + each.others.size()};
+      for (const std::size_t own : each.facts) line.push_back(numbers[program][own]);
+      for (const auto& [other, number] : each.others) line.push_back(numbers[other][number]);
+      for (const std::int64_t size : each.hint) line.push_back(size);
+      facts.push_back(std::move(line));
+    }
+    nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+    for (const auto& output : answers) {
+      nlohmann::ordered_json own = nlohmann::ordered_json::array();
+      for (const auto& [program, fact] : output) own.push_back(numbers[program][fact]);
+      outputs.push_back(std::move(own));
+    }
+    const nlohmann::ordered_json all = {{"facts", std::move(facts)},
+                                        {"outputs", std::move(outputs)}};
+    return all.dump() + "\n";
+  }
+
+  RelatedPrograms& programs_;
+  std::vector<std::unique_ptr<RelationSearch>> searches_;
+  std::vector<RelatedPrograms::ProgramFact> order_;  ///< in which facts follow
+  std::size_t given_ = 0;                            ///< of `order_`, about inputs
+  std::map<std::size_t, std::size_t> noted_;         ///< by program, besides those given
+  std::vector<std::vector<bool>> needed_;
+  Numbers next_;  ///< by program, the node that is related next
+  std::string lost_;
+};
+
 }  // namespace
 
 std::variant<std::string, std::string> relation_evidence(const CertificateFiles& files,
@@ -591,8 +780,26 @@ std::variant<std::string, std::string> relation_evidence(const CertificateFiles&
   try {
     kernel::xla::with_related_modules(
         files, [&](RelatedModules& modules, const std::vector<Relation>& outputs) {
-          RelationSearch search(modules, outputs, limits);
-          if (auto text = search.run())
+          RelationSearch search(modules, limits);
+          if (auto text = search.run(outputs))
+            result.emplace<0>(std::move(*text));
+          else
+            result.emplace<1>(search.lost());
+        });
+  } catch (const kernel::CheckFailure& failure) {
+    result.emplace<1>(failure.what());
+  }
+  return result;
+}
+
+std::variant<std::string, std::string> programs_evidence(const CertificateFiles& files,
+                                                         const Limits& limits) {
+  std::variant<std::string, std::string> result;
+  try {
+    kernel::xla::with_related_programs(
+        files, [&](RelatedPrograms& programs, const std::vector<ProgramsRelation>& outputs) {
+          ProgramsSearch search(programs, limits);
+          if (auto text = search.run(outputs))
             result.emplace<0>(std::move(*text));
           else
             result.emplace<1>(search.lost());

@@ -32,6 +32,10 @@ struct CertifiedModules {
 std::variant<std::string, std::string> relation_evidence(const CertificateFiles& files,
                                                          const Limits& limits = {});
 
+/// The same for the claim `programs-equal`.
+std::variant<std::string, std::string> programs_evidence(const CertificateFiles& files,
+                                                         const Limits& limits = {});
+
 /// The names of constants that both modules have without their elements.
 std::vector<std::string> common_elided_constants(const std::string& before,
                                                  const std::string& after);
@@ -44,6 +48,19 @@ std::variant<CertificateFiles, std::string> related_certificate(
     const CertifiedModules& modules, const hlo::ModuleRelation& relation,
     const hlo::Devices& devices, const std::vector<std::string>& constants,
     const Provenance& provenance, const Limits& limits = {});
+
+/// A module that is not partitioned, and programs on devices of their own, in XLA's text form.
+struct CertifiedPrograms {
+  std::string before;
+  std::vector<std::string> programs;  ///< in the order of Module::programs
+};
+
+/// The certificate of the claim `programs-equal`, by a relation at every node of the programs,
+/// which are linked to `linked`; or why there is none that p2-check accepts. As
+/// related_certificate().
+std::variant<CertificateFiles, std::string> programs_certificate(
+    const CertifiedPrograms& programs, const hlo::Module& linked,
+    const hlo::ModuleRelation& relation, const Provenance& provenance, const Limits& limits = {});
 
 /// The certificate of the claim `modules-equal` or `modules-different`, for modules in XLA's text
 /// form; or why there is none that p2-check accepts. The checker is asked before it is returned:

@@ -46,6 +46,7 @@ const Kind& kind_of(const std::string& claim) {
       {"reshard-schedule-clauses", {schedule, {"problem.cnf", "proof.lrat"}, judge_schedule}},
       {"pipeline-memory", {{"pipeline.json"}, {"cases.json"}, judge_pipeline}},
       {"modules-equal", {problem, {}, judge_modules, {"relation.json"}}},
+      {"programs-equal", {problem, {"relation.json"}, judge_programs}},
       {"modules-different", {problem, {"run.json"}, judge_modules}},
       {"onesided-valid", {plan, {}, judge_onesided}},
       {"onesided-invalid", {plan, {"fault.json"}, judge_onesided}},

@@ -109,6 +109,10 @@ std::string judge_pipeline(const std::string& claim, const Files& files);
 /// points of a field that the checker draws. The claim `modules-different`: on the inputs that
 /// run.json names, an element of an output differs.
 std::string judge_modules(const std::string& claim, const Files& files);
+/// The claim `programs-equal`: several programs of XLA, each on devices of its own, that send and
+/// receive, compute what a module does that is not partitioned, and none waits forever; by the
+/// facts of relation.json about their arrays.
+std::string judge_programs(const std::string& claim, const Files& files);
 /// For writers of certificates: run.json of a difference, in one of the ways to draw inputs with
 /// one of the seeds from 1 to `seeds`; empty if there is none.
 std::string differing_run(const Files& files, std::uint32_t seeds);

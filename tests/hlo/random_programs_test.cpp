@@ -16,7 +16,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
+#include "proofs/certificate/subject_certificates.h"
+#include "proofs/kernel/certificate.h"
 #include "tests/hlo/modules.h"
 
 namespace p2::hlo {
@@ -169,6 +172,9 @@ class RandomPipeline {
         devices(), stages_, width_, entries(inputs_, tensors_), entries(outputs_, 1));
   }
 
+  /// problem.json of a certificate, which no engine has looked at.
+  std::string problem() const;
+
   /// Whether all programs come to their end, with the shards of what the single-device program
   /// computes.
   bool is_right(std::uint32_t seed) const;
@@ -310,6 +316,8 @@ class RandomPipeline {
   std::string groups() const;
   std::string entries(const std::vector<Placed>& placed, int tensors) const;
   std::string boxes(const Placed& placed) const;
+  nlohmann::ordered_json numbers_of(const Placed& placed) const;
+  nlohmann::ordered_json placement_of(const Placed& placed) const;
   std::optional<std::vector<std::vector<Matrix>>> run(const std::vector<Matrix>& inputs) const;
   Matrix shard(const Placed& placed, const Matrix& whole, int position) const;
   Matrix single_value(const std::vector<Matrix>& inputs) const;
@@ -424,6 +432,53 @@ std::string RandomPipeline::boxes(const Placed& placed) const {
   }
   return fmt::format("{{\"boxes\":[{}]{}}}", fmt::join(all, ","),
                      placed.held == Held::Parts ? ",\"sum\":true" : "");
+}
+
+nlohmann::ordered_json RandomPipeline::placement_of(const Placed& placed) const {
+  nlohmann::ordered_json pieces = nlohmann::ordered_json::array();
+  for (int d = 0; d < width_; ++d) {
+    const int position = placed.crossed ? width_ - 1 - d : d;
+    const int size = kSide / width_;
+    const bool rows = placed.held == Held::Rows;
+    const bool columns = placed.held == Held::Columns;
+    pieces.push_back({placed.stage * width_ + d, placed.held == Held::Parts ? d : 0,
+                      rows ? position * size : 0, columns ? position * size : 0, 0, 0,
+                      rows ? size : kSide, columns ? size : kSide});
+  }
+  const bool has_parts = placed.held == Held::Parts;
+  return {{"parts", has_parts ? width_ : 1},
+          {"reducer", has_parts ? "add" : ""},
+          {"pieces", std::move(pieces)}};
+}
+
+nlohmann::ordered_json RandomPipeline::numbers_of(const Placed& placed) const {
+  nlohmann::ordered_json numbers = nlohmann::ordered_json::array();
+  for (int d = 0; d < (by_rank_ ? width_ : 1); ++d) {
+    numbers.push_back({by_rank_ ? placed.stage * width_ + d : placed.stage, placed.number});
+  }
+  return numbers;
+}
+
+std::string RandomPipeline::problem() const {
+  nlohmann::ordered_json json = {{"before", before()}, {"devices", devices()}};
+  json["programs"] = nlohmann::ordered_json::array();
+  for (const auto& [devices, text] : texts()) {
+    json["programs"].push_back(
+        {{"devices", {{devices.front(), devices.back()}}}, {"module", text}});
+  }
+  json["placements"] = nlohmann::ordered_json::array();
+  for (const bool of_inputs : {true, false}) {
+    nlohmann::ordered_json& list = json[of_inputs ? "inputs" : "outputs"];
+    list = nlohmann::ordered_json::array();
+    for (int tensor = 0; tensor < (of_inputs ? tensors_ : 1); ++tensor) {
+      for (const Placed& each : of_inputs ? inputs_ : outputs_) {
+        if (each.tensor != tensor) continue;
+        list.push_back({{"placement", json["placements"].size()}, {"numbers", numbers_of(each)}});
+        json["placements"].push_back(placement_of(each));
+      }
+    }
+  }
+  return json.dump();
 }
 
 std::string RandomPipeline::entries(const std::vector<Placed>& placed, int tensors) const {
@@ -686,6 +741,64 @@ bool RandomPipeline::is_right(std::uint32_t seed) const {
     }
   }
   return output.held != Held::Parts || total == expected;
+}
+
+/// The certificate of programs that no engine has looked at, or nothing.
+std::optional<CertificateFiles> certified(const RandomPipeline& pipeline, std::string& why) {
+  CertificateFiles files = {{"problem.json", pipeline.problem()}};
+  auto evidence = programs_evidence(files);
+  if (evidence.index() != 0) {
+    why = std::get<1>(evidence);
+    std::erase_if(why, [](char each) { return each >= '0' && each <= '9'; });
+    return {};
+  }
+  files["relation.json"] = std::get<0>(evidence);
+  add_manifest("programs-equal", {}, files);
+  const kernel::Result result = check_certificate(files);
+  CAPTURE(result.reason);
+  REQUIRE(result.verdict == kernel::Verdict::Accepted);
+  return files;
+}
+
+TEST_CASE("no random pipeline has a certificate that is wrong") {
+  int right = 0;
+  int wrong = 0;
+  int accepted = 0;
+  int transferred = 0;
+  std::map<std::string, int> reasons;
+  const char* const more = std::getenv("P2_PIPELINES");
+  const auto count = static_cast<std::uint32_t>(more != nullptr ? std::stoul(more) : 3000);
+  for (std::uint32_t seed = 0; seed < count; ++seed) {
+    const RandomPipeline pipeline(seed, seed % 3 != 0);
+    CAPTURE(seed);
+    CAPTURE(pipeline.problem());
+    const bool is_right = pipeline.is_right(seed);
+    (is_right ? right : wrong) += 1;
+    std::string why;
+    const auto certificate = certified(pipeline, why);
+    if (!certificate) {
+      ++reasons[(is_right ? "right: " : "wrong: ") + why];
+      continue;
+    }
+    REQUIRE(is_right);
+    ++accepted;
+    // The evidence of programs that are right, for those with mistakes.
+    if (seed % 3 != 0) continue;
+    CertificateFiles files = *certificate;
+    const RandomPipeline other(seed, true);
+    files.erase("manifest.json");
+    files["problem.json"] = other.problem();
+    add_manifest("programs-equal", {}, files);
+    if (check_certificate(files).verdict == kernel::Verdict::Accepted) {
+      REQUIRE(other.is_right(seed));
+      ++transferred;
+    }
+  }
+  for (const auto& [reason, times] : reasons) MESSAGE(times, " ", reason);
+  MESSAGE(right, " right, ", accepted, " of them with a certificate, ", wrong, " wrong, ",
+          transferred, " accepted by the evidence of others");
+  CHECK(wrong > 700);
+  CHECK(accepted * 100 > right * 90);
 }
 
 ModuleDecision decided(const RandomPipeline& pipeline, ModuleEngine engine) {

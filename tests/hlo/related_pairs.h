@@ -1,11 +1,13 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "proofs/certificate/certificate_folder.h"
 #include "proofs/kernel/certificate.h"
+#include "proofs/kernel/xla/relation.h"
 
 /// Pairs of modules for certificates by a relation at every node.
 namespace p2::hlo {
@@ -47,5 +49,20 @@ constexpr const char* kAlongB =
 std::vector<Pair> loop_pairs();
 /// Right pairs, these among them: of every rule a case to which it applies.
 std::vector<Pair> right_pairs();
+
+struct WholePart {
+  kernel::xla::WholeModule whole;
+};
+/// Facts about a module that devices run and one that is not partitioned.
+class RelatedOnDevices : private WholePart, public kernel::xla::RelatedModules {
+ public:
+  RelatedOnDevices(const kernel::xla::Module& before, const kernel::xla::Module& after,
+                   const kernel::xla::Devices& devices,
+                   const std::vector<kernel::xla::Relation>& inputs,
+                   const std::set<std::string>& equal, kernel::Budget& budget)
+      : WholePart{{before, equal, devices, false, budget}},
+        RelatedModules(whole, after, kernel::xla::Runners(devices), {inputs.begin(), inputs.end()},
+                       budget) {}
+};
 
 }  // namespace p2::hlo

@@ -18,7 +18,7 @@ using kernel::xla::Fact;
 using kernel::xla::Index;
 using kernel::xla::Op;
 using kernel::xla::Piece;
-using kernel::xla::RelatedModules;
+using RelatedModules = RelatedOnDevices;
 using kernel::xla::Relation;
 
 const std::string kAdd =

@@ -20,43 +20,6 @@ constexpr int kPoints = 2;
 constexpr std::int64_t kMaxModuleDevices = 4096;
 constexpr std::int64_t kMaxExecuted = std::int64_t{1} << 26;  ///< elements of a tensor
 
-/// Whether boxes cover a tensor.
-bool are_all(const Index& sizes, const std::set<std::pair<Index, Index>>& boxes, Budget& budget) {
-  // The cells between the borders of boxes.
-  std::vector<Index> borders(sizes.size());
-  Index counts;
-  for (std::size_t k = 0; k < sizes.size(); ++k) {
-    std::set<std::int64_t> all = {0, sizes[k]};
-    for (const auto& [from, size] : boxes) all.insert({from[k], from[k] + size[k]});
-    borders[k].assign(all.begin(), all.end());
-    counts.push_back(std::ssize(all) - 1);
-    budget.spend(boxes.size());
-  }
-  std::uint64_t cells = 1;
-  for (const std::int64_t count : counts) {
-    cells *= static_cast<std::uint64_t>(count);
-    budget.spend(cells);
-  }
-  std::vector<bool> held(cells, false);
-  for (const auto& [from, size] : boxes) {
-    Index first, number;
-    for (std::size_t k = 0; k < sizes.size(); ++k) {
-      const auto at = [&](std::int64_t border) {
-        return std::lower_bound(borders[k].begin(), borders[k].end(), border) - borders[k].begin();
-      };
-      first.push_back(at(from[k]));
-      number.push_back(at(from[k] + size[k]) - first.back());
-    }
-    for_each_index(number, [&](const Index& offset) {
-      budget.spend(1);
-      Index cell = first;
-      for (std::size_t k = 0; k < cell.size(); ++k) cell[k] += offset[k];
-      held[xla::place_of(counts, cell)] = true;
-    });
-  }
-  return std::find(held.begin(), held.end(), false) == held.end();
-}
-
 std::size_t place_of(const Index& sizes, Index first, const Index& offset) {
   for (std::size_t i = 0; i < first.size(); ++i) first[i] += offset[i];
   return xla::place_of(sizes, first);
@@ -145,7 +108,8 @@ class Comparison {
   /// Accepts equality by the facts that `evidence` lists, or ends the check.
   void require_related(const Json& evidence) {
     expect_keys(evidence, {"facts", "outputs"});
-    RelatedModules related = relate();
+    WholeModule whole = this->whole();
+    RelatedModules related = relate(whole);
     for (const Json& line : as_list(evidence["facts"])) {
       const Numbers all = as_numbers(line, 1ULL << 31U);
       if (all.size() < 2 || all[1] > all.size() - 2) malformed("a fact");
@@ -172,18 +136,19 @@ class Comparison {
     }
   }
 
-  RelatedModules relate() {
+  WholeModule whole() {
     if (kind_ != "global") {
       // Every device has the same inputs before and after, and is to have the same outputs.
       relations_[0] = on_every_device(inputs_[0]);
       relations_[1] = on_every_device(outputs_[0]);
     }
-    return {modules_[global_],
+    return {modules_[global_], equal_, devices_, kind_ != "global", budget_};
+  }
+  RelatedModules relate(WholeModule& whole) {
+    return {whole,
             modules_[1 - global_],
-            devices_,
-            relations_[0],
-            equal_,
-            kind_ != "global",
+            Runners(devices_),
+            {relations_[0].begin(), relations_[0].end()},
             budget_};
   }
   const std::vector<Relation>& output_relations() const { return relations_[1]; }
@@ -350,14 +315,7 @@ class Comparison {
         malformed("tensors of other types or dimensions are related");
       const std::string& reducer = as_text(each["reducer"]);
       relation.parts = as_number(each["parts"], kMaxModuleDevices + 1);
-      static const std::map<std::string, Op> kReducers = {{"add", Op::Add},
-                                                          {"maximum", Op::Maximum},
-                                                          {"minimum", Op::Minimum},
-                                                          {"multiply", Op::Multiply}};
-      if (!reducer.empty()) {
-        if (!kReducers.contains(reducer)) malformed("no reducer: " + printable(reducer));
-        relation.reducer = kReducers.at(reducer);
-      }
+      if (!reducer.empty()) relation.reducer = reducer_named(reducer);
       if (relation.parts == 0 || (relation.parts != 1 && !relation.reducer))
         malformed("parts of a tensor");
       const std::size_t n = whole.sizes.size();
@@ -625,6 +583,43 @@ auto of_problem(const Files& files, const Check& check) {
 
 }  // namespace
 
+bool xla::are_all(const Index& sizes, const std::set<std::pair<Index, Index>>& boxes,
+                  Budget& budget) {
+  // The cells between the borders of boxes.
+  std::vector<Index> borders(sizes.size());
+  Index counts;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    std::set<std::int64_t> all = {0, sizes[k]};
+    for (const auto& [from, size] : boxes) all.insert({from[k], from[k] + size[k]});
+    borders[k].assign(all.begin(), all.end());
+    counts.push_back(std::ssize(all) - 1);
+    budget.spend(boxes.size());
+  }
+  std::uint64_t cells = 1;
+  for (const std::int64_t count : counts) {
+    cells *= static_cast<std::uint64_t>(count);
+    budget.spend(cells);
+  }
+  std::vector<bool> held(cells, false);
+  for (const auto& [from, size] : boxes) {
+    Index first, number;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      const auto at = [&](std::int64_t border) {
+        return std::lower_bound(borders[k].begin(), borders[k].end(), border) - borders[k].begin();
+      };
+      first.push_back(at(from[k]));
+      number.push_back(at(from[k] + size[k]) - first.back());
+    }
+    for_each_index(number, [&](const Index& offset) {
+      budget.spend(1);
+      Index cell = first;
+      for (std::size_t k = 0; k < cell.size(); ++k) cell[k] += offset[k];
+      held[xla::place_of(counts, cell)] = true;
+    });
+  }
+  return std::find(held.begin(), held.end(), false) == held.end();
+}
+
 std::string judge_modules(const std::string& claim, const Files& files) {
   return of_problem(files, [&](Comparison& comparison) {
     if (claim == "modules-different") {
@@ -652,7 +647,8 @@ void xla::with_related_modules(
     const std::function<void(RelatedModules& modules, const std::vector<Relation>& outputs)>&
         prove) {
   of_problem(files, [&](Comparison& comparison) {
-    RelatedModules modules = comparison.relate();
+    WholeModule whole = comparison.whole();
+    RelatedModules modules = comparison.relate(whole);
     prove(modules, comparison.output_relations());
     return 0;
   });

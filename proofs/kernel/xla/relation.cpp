@@ -86,13 +86,15 @@ bool is_function(const Node& node) {
 
 class Flattening {
  public:
-  Flattening(FlatModule& flat, Budget& budget) : flat_(flat), budget_(budget) {}
+  Flattening(FlatModule& flat, Budget& budget, bool is_one_of_several)
+      : flat_(flat), budget_(budget), is_one_of_several_(is_one_of_several) {}
 
   void run() {
     for (const auto& [name, computation] : flat_.module.computations) {
       for (const Instruction& each : computation.instructions) {
-        if (is_one_of(each.opcode, {"infeed", "outfeed", "recv", "recv-done", "send", "send-done",
-                                    "rng", "rng-get-and-update-state"}) ||
+        const bool is_message = is_one_of(each.opcode, {"recv", "recv-done", "send", "send-done"});
+        if ((is_message && !is_one_of_several_) ||
+            is_one_of(each.opcode, {"infeed", "outfeed", "rng", "rng-get-and-update-state"}) ||
             (each.attributes.contains("custom_call_has_side_effect") && !is_note(each) &&
              !is_border(each)))
           not_covered(printable(each.opcode));
@@ -111,6 +113,12 @@ class Flattening {
   static void arrays_of(const Tree& tree, std::vector<std::size_t>& nodes) {
     if (tree.node) nodes.push_back(*tree.node);
     for (const Tree& part : tree.parts) arrays_of(part, nodes);
+  }
+
+  void note_first_array(std::size_t instruction, const Tree& tree) {
+    std::vector<std::size_t> arrays;
+    arrays_of(tree, arrays);
+    if (!arrays.empty()) flat_.of_entry[instruction] = arrays[0];
   }
 
   static std::size_t parts_of(const Tree& tree) {
@@ -147,12 +155,15 @@ class Flattening {
       require_shape(arguments[k], computation.instructions.at(computation.parameters[k]));
       made.at(computation.parameters[k]) = arguments[k];
     }
+    if (depth_ == 1) flat_.of_entry.resize(made.size());
     for (std::size_t i = 0; i < made.size(); ++i) {
       const Instruction& instruction = computation.instructions[i];
+      if (depth_ == 1) note_first_array(i, made[i]);
       if (instruction.opcode == "parameter") continue;
       std::vector<Tree> operands;
       for (const std::uint32_t each : instruction.operands) operands.push_back(made.at(each));
       made[i] = result(computation, instruction, operands);
+      if (depth_ == 1) note_first_array(i, made[i]);
       budget_.spend(256 * (1 + parts_of(made[i])));
       require_shape(made[i], instruction);
     }
@@ -183,7 +194,8 @@ class Flattening {
       return parts[static_cast<std::size_t>(index)];
     }
     if (returns_operand(opcode) || is_note(instruction)) return operands.at(0);
-    if (opcode == "while") return loop(computation, instruction, operands.at(0));
+    if (opcode == "while" && !is_one_of_several_)
+      return loop(computation, instruction, operands.at(0));
     if (is_one_of(opcode, {"call", "fusion", "async-start"})) {
       const char* key = opcode == "call" ? "to_apply" : "calls";
       return of(flat_.module.called(instruction.attribute(key)), operands);
@@ -308,6 +320,7 @@ class Flattening {
 
   FlatModule& flat_;
   Budget& budget_;
+  bool is_one_of_several_;
   int depth_ = 0;
 };
 
@@ -339,61 +352,69 @@ std::optional<std::vector<Segments>> product_of(const std::vector<const Piece*>&
 
 }  // namespace
 
-FlatModule::FlatModule(const Module& source, Budget& budget) : module(source) {
-  Flattening(*this, budget).run();
+Op reducer_named(const std::string& name) {
+  static const std::map<std::string, Op> kReducers = {{"add", Op::Add},
+                                                      {"maximum", Op::Maximum},
+                                                      {"minimum", Op::Minimum},
+                                                      {"multiply", Op::Multiply}};
+  if (!kReducers.contains(name)) malformed("no reducer: " + printable(name));
+  return kReducers.at(name);
 }
 
-RelatedModules::RelatedModules(const Module& whole, const Module& local, const Devices& devices,
-                               const std::vector<Relation>& inputs,
-                               const std::set<std::string>& equal, bool are_own, Budget& budget)
-    : budget_(budget),
+FlatModule::FlatModule(const Module& source, Budget& budget, bool is_one_of_several)
+    : module(source) {
+  Flattening(*this, budget, is_one_of_several).run();
+}
+
+Runners::Runners(const Devices& devices) : all(devices), ids(devices.count()) {
+  std::iota(ids.begin(), ids.end(), 0);
+}
+
+WholeModule::WholeModule(const Module& module, const std::set<std::string>& equal,
+                         const Devices& devices, bool are_own, Budget& budget)
+    : tensors(equal),
+      places(devices.count()),
+      are_own(are_own),
       devices_(devices),
-      local_(local, budget),
-      tensors_(equal),
-      places_(devices.count()),
       numbers_(make_numbers(0, 0)),
-      interpreter_(local, *numbers_, devices, budget) {
-  const FlatModule flat(whole, budget);
-  assumptions_.resize(local_.loops.size());
-  has_own_ = are_own || std::any_of(flat.nodes.begin(), flat.nodes.end(),
-                                    [](const Node& node) { return is_border(*node.instruction); });
-  std::vector<std::size_t> tensors = relate_whole(flat, are_own);
+      interpreter_(module, *numbers_, devices_, budget) {
+  const FlatModule flat(module, budget);
+  has_own = are_own || std::any_of(flat.nodes.begin(), flat.nodes.end(),
+                                   [](const Node& node) { return is_border(*node.instruction); });
+  for (const std::size_t each : flat.inputs) inputs.push_back(flat.nodes[each].shape);
+  std::vector<std::size_t> made = relate(flat);
   while (loops_vary()) {
-    tensors_ = Tensors(equal);
-    variables_.clear();
-    conditions_.clear();
-    borders_.clear();
-    tensors = relate_whole(flat, are_own);
+    tensors = Tensors(equal);
+    variables.clear();
+    conditions.clear();
+    borders.clear();
+    made = relate(flat);
   }
-  for (const std::size_t each : flat.outputs) whole_.push_back(tensors[each]);
-  if (inputs.size() != flat.inputs.size()) malformed("the relation of inputs");
-  for (std::size_t k = 0; k < inputs.size(); ++k)
-    relate_input(k, flat.nodes[flat.inputs[k]].shape, inputs[k]);
-  execute_numbers(devices);
+  for (const std::size_t each : flat.outputs) outputs.push_back(made[each]);
 }
 
 /// Whether an iteration makes what is less alike, on devices, than was taken.
-bool RelatedModules::loops_vary() {
+bool WholeModule::loops_vary() {
   bool is_more = false;
-  for (std::size_t k = 0; k < variables_.size(); ++k) {
-    const Numbering alike = tensors_.alike(variables_[k].tensor, places_.devices());
-    const Numbering next = tensors_.alike(variables_[k].next, places_.devices());
+  for (std::size_t k = 0; k < variables.size(); ++k) {
+    const Numbering alike = tensors.alike(variables[k].tensor, places.devices());
+    const Numbering next = tensors.alike(variables[k].next, places.devices());
     if (Places::common(alike, next) != alike) is_more = varying_.insert(k).second || is_more;
   }
   return is_more;
 }
 
-/// The tensors of the module that is not partitioned, by node.
-std::vector<std::size_t> RelatedModules::relate_whole(const FlatModule& flat, bool are_own) {
-  std::vector<std::size_t> tensors(flat.nodes.size());
+/// The tensors by node.
+std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
+  std::vector<std::size_t> made(flat.nodes.size());
   std::vector<bool> is_input(flat.nodes.size(), false);
   for (std::size_t k = 0; k < flat.inputs.size(); ++k) {
-    tensors[flat.inputs[k]] = tensors_.input(k, flat.nodes[flat.inputs[k]].shape);
+    made[flat.inputs[k]] = tensors.input(k, inputs[k]);
     is_input[flat.inputs[k]] = true;
     if (!are_own) continue;
-    Numbering devices(places_.devices());
+    Numbering devices(places.devices());
     std::iota(devices.begin(), devices.end(), 0U);
-    tensors_.vary(tensors[flat.inputs[k]], std::move(devices));
+    tensors.vary(made[flat.inputs[k]], std::move(devices));
   }
   std::map<std::size_t, std::size_t> numbers;  // of variables, by node
   for (std::size_t i = 0; i < flat.nodes.size(); ++i) {
@@ -403,47 +424,74 @@ std::vector<std::size_t> RelatedModules::relate_whole(const FlatModule& flat, bo
     const auto variable = flat.variables.find(i);
     const auto result = flat.results.find(i);
     if (variable != flat.variables.end()) {
-      const std::size_t first = tensors[node.operands.at(0)];
-      tensor = tensors_.variable(variables_.size(), first, node.shape);
-      Numbering alike = tensors_.alike(first, places_.devices());
-      if (varying_.contains(variables_.size())) std::iota(alike.begin(), alike.end(), 0U);
-      tensors_.vary(*tensor, std::move(alike));
-      numbers[i] = variables_.size();
-      variables_.push_back({variable->second.loop, *tensor, first, 0, tensors_.result(*tensor)});
+      const std::size_t first = made[node.operands.at(0)];
+      tensor = tensors.variable(variables.size(), first, node.shape);
+      Numbering alike = tensors.alike(first, places.devices());
+      if (varying_.contains(variables.size())) std::iota(alike.begin(), alike.end(), 0U);
+      tensors.vary(*tensor, std::move(alike));
+      numbers[i] = variables.size();
+      variables.push_back({variable->second.loop, *tensor, first, 0, tensors.result(*tensor)});
     } else if (result != flat.results.end()) {
       const auto& [loop, number] = result->second;
-      tensor = variables_[numbers.at(flat.loops[loop].variables[number])].result;
+      tensor = variables[numbers.at(flat.loops[loop].variables[number])].result;
     } else if (node.instruction->opcode == "constant") {
-      tensor = tensors_.constant(*node.instruction);
+      tensor = tensors.constant(*node.instruction);
     } else if (node.is_function) {
       std::vector<Index> sizes;
       std::vector<std::size_t> operands;
       for (const std::size_t each : node.operands) {
         sizes.push_back(flat.nodes[each].shape.sizes);
-        operands.push_back(tensors[each]);
+        operands.push_back(made[each]);
       }
-      tensor = tensors_.make(form_of(flat.module, node, sizes), operands, kind_of(node.shape.type));
+      tensor = tensors.make(form_of(flat.module, node, sizes), operands, kind_of(node.shape.type));
     }
-    if (!tensor && has_own_) {
+    if (!tensor && has_own) {
       try {
-        tensor = manual_tensor(flat, node, tensors);
+        tensor = manual_tensor(flat, node, made);
       } catch (const CheckFailure&) {
         tensor.reset();  // Nothing is known of it.
       }
     }
-    if (tensor && tensors_.at(*tensor).sizes != node.shape.sizes)
+    if (tensor && tensors.at(*tensor).sizes != node.shape.sizes)
       malformed("the shape of " + printable(node.instruction->name));
-    tensors[i] = tensor ? *tensor : tensors_.unknown(node.shape);
+    made[i] = tensor ? *tensor : tensors.unknown(node.shape);
   }
   std::vector<std::pair<std::size_t, std::size_t>> nexts;
   for (const auto& [node, array] : flat.variables) {
-    Variable& variable = variables_[numbers.at(node)];
-    variable.next = tensors[flat.loops[array.loop].next[array.number]];
+    Variable& variable = variables[numbers.at(node)];
+    variable.next = made[flat.loops[array.loop].next[array.number]];
     nexts.emplace_back(variable.tensor, variable.next);
   }
-  tensors_.spread(nexts);
-  for (const Loop& loop : flat.loops) conditions_.push_back(tensors[loop.condition]);
-  return tensors;
+  tensors.spread(nexts);
+  for (const Loop& loop : flat.loops) conditions.push_back(made[loop.condition]);
+  return made;
+}
+
+RelatedModules::RelatedModules(WholeModule& whole, const Module& local, const Runners& runners,
+                               const std::vector<std::optional<Relation>>& inputs, Budget& budget,
+                               bool is_one_of_several)
+    : budget_(budget),
+      local_(local, budget, is_one_of_several),
+      whole_(whole),
+      tensors_(whole.tensors),
+      runners_(runners),
+      places_(runners.ids.size()),
+      has_own_(whole.has_own && !is_one_of_several),
+      numbers_(make_numbers(0, 0)),
+      interpreter_(local, *numbers_, runners.all, budget) {
+  if (inputs.size() != whole.inputs.size()) malformed("the relation of inputs");
+  if (has_own_) borders_ = whole.borders;
+  for (auto& border : borders_) {
+    for (std::size_t& place : border.places) {
+      const Place known = whole.places.at(place);
+      place = places_.segments(known.size, known.whole, known.devices);
+    }
+  }
+  assumptions_.resize(local_.loops.size());
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k]) relate_input(k, whole.inputs[k], *inputs[k]);
+  }
+  execute_numbers();
 }
 
 /// What a device holds in no box is anything.
@@ -498,7 +546,8 @@ std::size_t RelatedModules::add(Fact fact) {
 }
 
 /// Integers that follow from constants and the numbers of devices.
-void RelatedModules::execute_numbers(const Devices& devices) {
+void RelatedModules::execute_numbers() {
+  const std::size_t count = runners_.all.count();
   known_.resize(local_.nodes.size());
   for (std::size_t i = 0; i < known_.size(); ++i) {
     const Node& node = local_.nodes[i];
@@ -516,11 +565,11 @@ void RelatedModules::execute_numbers(const Devices& devices) {
       continue;
     Interpreter::Operands operands;
     for (const std::size_t each : node.operands) operands.push_back(&known_[each]);
-    budget_.spend(devices.count());
+    budget_.spend(count);
     try {
       Value value = interpreter_.result(*node.computation, *node.instruction, operands);
       const bool fits =
-          value.devices.size() == devices.count() &&
+          value.devices.size() == count &&
           std::all_of(value.devices.begin(), value.devices.end(), [&](const TensorPtr& tensor) {
             return tensor->type == shape.type && tensor->sizes == shape.sizes;
           });
@@ -528,6 +577,14 @@ void RelatedModules::execute_numbers(const Devices& devices) {
     } catch (const CheckFailure&) {
       continue;  // Nothing is known of it.
     }
+  }
+  if (runners_.ids.size() == count) return;
+  for (Value& value : known_) {
+    std::vector<TensorPtr> own;
+    for (const std::size_t id : runners_.ids) {
+      if (!value.devices.empty()) own.push_back(value.devices.at(id));
+    }
+    value.devices = std::move(own);
   }
 }
 
@@ -588,10 +645,12 @@ std::optional<Fact> RelatedModules::of_numbers(std::size_t number, const Index& 
 bool RelatedModules::answers(std::size_t number, std::size_t output,
                              const Relation& relation) const {
   const Fact& fact = facts_.at(number);
-  if (fact.node != local_.outputs.at(relation.number) || fact.tensor != whole_.at(output))
+  if (fact.node != local_.outputs.at(relation.number) || fact.tensor != whole_.outputs.at(output))
     return false;
-  if (tensors_.varies(fact.tensor)) return false;
-  if (fact.view || fact.partial.has_value() != relation.reducer.has_value()) return false;
+  // A whole output is not a device's own tensor, unless both modules are partitioned.
+  if (tensors_.varies(fact.tensor) && !whole_.are_own) return false;
+  if (fact.view || fact.share || fact.partial.has_value() != relation.reducer.has_value())
+    return false;
   std::map<std::uint32_t, std::uint32_t> part_of, copies_of;
   for (const Piece& piece : relation.pieces) {
     for (std::size_t k = 0; k < piece.of.size(); ++k) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "proofs/kernel/xla/interpreter.h"
@@ -57,7 +58,8 @@ struct Loop {
 /// A module with calls, fusions and one iteration of every loop in place. Operands stand before
 /// their uses.
 struct FlatModule {
-  explicit FlatModule(const Module& source, Budget& budget);
+  /// Messages are understood in one of several programs only (programs.h), loops in none of these.
+  explicit FlatModule(const Module& source, Budget& budget, bool is_one_of_several = false);
 
   const Module& module;
   std::vector<Node> nodes;
@@ -67,6 +69,8 @@ struct FlatModule {
     std::size_t loop = 0, number = 0;
   };
   std::map<std::size_t, LoopArray> variables, results;  ///< by their nodes
+  /// Of every instruction of the entry its first array, if it makes one.
+  std::vector<std::optional<std::size_t>> of_entry;
 };
 
 /// What an operation is, besides its operands and the type of its result.
@@ -106,6 +110,8 @@ class Tensors {
                                   const std::string& kind);
   std::size_t scalar(std::string_view literal, const Type& type);
   std::optional<std::size_t> constant(const Instruction& instruction);
+  /// One of the tensors, of the same sizes, whose sum `sum` is; of the operation that adds them.
+  std::size_t summand(const Form& form, std::vector<std::size_t> operands, std::size_t sum);
   /// A tensor of which nothing is known.
   std::size_t unknown(const Shape& shape);
   /// A tensor that every device has its own of; devices in one class of `alike` have the same.
@@ -169,6 +175,21 @@ struct Partial {
   auto operator<=>(const Partial&) const = default;
 };
 
+/// One interval of indices along every dimension.
+struct Box {
+  Index from, sizes;
+
+  bool meets(const Box& other) const;
+  auto operator<=>(const Box&) const = default;
+};
+
+/// Of every device, boxes of the indices that something is added up over; disjoint, ascending.
+struct Parts {
+  Index space;  ///< the sizes of all indices
+  std::vector<std::vector<Box>> devices;
+  auto operator<=>(const Parts&) const = default;
+};
+
 /// Numbers for places and partials, and what follows from them.
 class Places {
  public:
@@ -200,6 +221,8 @@ class Places {
   const Partial& partial_at(std::size_t number) const { return partials_.at(number); }
   /// In the classes in which `also` is the same, too; nothing where these do not have all parts.
   std::optional<std::size_t> refined(std::size_t partial, const Numbering& also);
+  /// The same in the classes of places.
+  std::optional<std::size_t> refined(std::size_t partial, const std::vector<std::size_t>& places);
   /// Of a reduction along dimensions that are at `reduced`: whether every device has all of them
   /// (a value without value), the classes that have them together, or nothing.
   using Reduced = std::optional<std::optional<std::size_t>>;
@@ -209,8 +232,26 @@ class Places {
   Reduced summed(std::size_t partial, const std::vector<std::vector<std::size_t>>& groups,
                  Budget& budget);
 
+  // relation_parts.cpp
+  /// Nothing where a device has an index twice.
+  std::optional<std::size_t> parts(Parts parts, Budget& budget);
+  /// What devices have of these dimensions; nothing where an element is anywhere, or twice.
+  std::optional<std::size_t> parts_along(const std::vector<std::size_t>& places, Budget& budget);
+  const Parts& parts_at(std::size_t number) const { return parts_.at(number); }
+  /// Both; nothing where a device has an index in both.
+  std::optional<std::size_t> joined(std::size_t a, std::size_t b, Budget& budget);
+  /// Whether the parts of devices with the same places are all; as reduced().
+  Reduced complete(std::size_t parts, const std::vector<std::size_t>& places, Budget& budget,
+                   Op op = Op::Add);
+  /// The parts of all members of groups.
+  std::optional<std::size_t> joined(std::size_t parts,
+                                    const std::vector<std::vector<std::size_t>>& groups,
+                                    Budget& budget);
+
  private:
   std::size_t intern(Place place);
+  Reduced new_sums(std::size_t partial, const std::vector<std::vector<std::size_t>>& groups,
+                   Budget& budget);
   std::size_t devices_;
   std::deque<Place> places_;
   std::map<Place, std::size_t> numbers_;
@@ -218,6 +259,16 @@ class Places {
   std::deque<Partial> partials_;
   std::map<Partial, std::size_t> partial_numbers_;
   std::map<std::vector<std::size_t>, Reduced> reductions_;
+  std::map<std::pair<std::size_t, std::vector<std::size_t>>, std::optional<std::size_t>> refined_;
+  std::map<std::int64_t, std::size_t> identities_;
+  std::map<std::pair<std::size_t, std::vector<std::vector<std::size_t>>>, Reduced> sums_;
+  std::deque<Parts> parts_;
+  std::map<Parts, std::size_t> parts_numbers_;
+  std::map<std::vector<std::size_t>, std::optional<std::size_t>> parts_along_;
+  std::map<std::tuple<std::size_t, std::int64_t, std::int64_t, std::int64_t, Index>, std::size_t>
+      sliced_;
+  std::map<std::pair<std::size_t, std::size_t>, std::optional<std::size_t>> joined_;
+  std::map<std::vector<std::size_t>, Reduced> completions_;
 };
 
 /// What an array is of the elements e of a tensor, by numbers that every device knows.
@@ -236,6 +287,14 @@ struct View {
 /// Where an index of Within has no bound.
 constexpr std::int64_t kNoBound = std::int64_t{1} << 62U;
 
+/// The tensor is the sum of others over indices; the array of the elements of `summand`, which is
+/// any of them, over those indices that a device has.
+struct Share {
+  std::size_t summand = 0;
+  std::size_t parts = 0;  ///< in Places
+  auto operator<=>(const Share&) const = default;
+};
+
 /// An array of a node is, on every device, the elements of a tensor at these places.
 struct Fact {
   std::size_t node = 0;
@@ -243,7 +302,13 @@ struct Fact {
   std::vector<std::size_t> places;     ///< of every dimension
   std::optional<std::size_t> partial;  ///< nothing: the elements themselves
   std::optional<View> view = {};       ///< nothing: the elements themselves
+  std::optional<Share> share = {};     ///< nothing: the elements themselves
 };
+
+/// `add`, `maximum`, `minimum` or `multiply`.
+Op reducer_named(const std::string& name);
+/// Whether boxes, of first indices and sizes, cover a tensor.
+bool are_all(const Index& sizes, const std::set<std::pair<Index, Index>>& boxes, Budget& budget);
 
 /// How devices hold one tensor of a module that is not partitioned: a box of it, and where.
 struct Piece {
@@ -258,14 +323,81 @@ struct Relation {
   std::vector<Piece> pieces;
 };
 
+/// The tensors that a module which is not partitioned computes.
+class WholeModule {
+ public:
+  /// `equal` are the constants that Tensors takes as equal. With `are_own` it runs on all devices,
+  /// too, each of which has inputs of its own.
+  WholeModule(const Module& module, const std::set<std::string>& equal, const Devices& devices,
+              bool are_own, Budget& budget);
+
+  /// An array that a loop changes: tensors.
+  struct Variable {
+    std::size_t loop = 0, tensor = 0, first = 0, next = 0, result = 0;
+  };
+  /// Where a manual part begins or ends: the tensor that is cut or put together, what is made of
+  /// it, and where that is on every device.
+  struct Border {
+    std::size_t from = 0, to = 0;
+    std::vector<std::size_t> places;
+    bool is_cut = false;
+  };
+
+  Tensors tensors;
+  std::vector<Shape> inputs;
+  std::vector<std::size_t> outputs;
+  std::vector<Variable> variables;
+  std::vector<std::size_t> conditions;  ///< of loops
+  std::vector<Border> borders;          ///< in `places`
+  Places places;
+  const bool are_own;
+  bool has_own = false;  ///< whether devices may have tensors of their own
+
+  // relation_manual.cpp
+  /// By device, the number of the one that a collective-permute takes the array from, from 1; 0
+  /// where no device sends one.
+  std::vector<std::size_t> sources_of(const Node& node);
+  /// What a collective of `module` makes of a tensor that every device has all elements of.
+  std::optional<std::size_t> exchange_of(const Module& module, const Node& node,
+                                         std::size_t operand);
+  /// The number of a device, if it is one.
+  std::optional<std::size_t> number_of_device(const Node& node);
+
+ private:
+  std::vector<std::size_t> relate(const FlatModule& flat);
+  bool loops_vary();
+  std::optional<std::size_t> manual_tensor(const FlatModule& flat, const Node& node,
+                                           const std::vector<std::size_t>& made);
+  Devices devices_;
+  std::unique_ptr<Arithmetic> numbers_;
+  Interpreter interpreter_;
+  std::set<std::size_t> varying_;  ///< variables that are not what they begin with is, everywhere
+};
+
+/// The devices that run a module: those with these of its ids, ascending.
+struct Runners {
+  Devices all;
+  std::vector<std::size_t> ids;
+
+  explicit Runners(const Devices& devices);
+  Runners(const Devices& devices, std::vector<std::size_t> own) : all(devices), ids(own) {}
+};
+
+/// What the members of a collective have afterwards.
+struct Communication {
+  std::string opcode;
+  std::vector<std::vector<std::size_t>> groups = {};
+  std::vector<std::optional<std::size_t>> sources = {};  ///< by device, of a collective-permute
+};
+
 /// Derives facts about the arrays of a module that is executed on all devices, one by one.
 class RelatedModules {
  public:
-  /// `equal` are the constants that Tensors takes as equal. With `are_own`, `whole` runs on all
-  /// devices, too, each of which has inputs of its own.
-  RelatedModules(const Module& whole, const Module& local, const Devices& devices,
-                 const std::vector<Relation>& inputs, const std::set<std::string>& equal,
-                 bool are_own, Budget& budget);
+  /// Relations of inputs by the whole module's; nothing for one that this module has not. Devices
+  /// are counted by Runners::ids. `local` and `whole` have to last.
+  RelatedModules(WholeModule& whole, const Module& local, const Runners& runners,
+                 const std::vector<std::optional<Relation>>& inputs, Budget& budget,
+                 bool is_one_of_several = false);
 
   /// The fact about a node that follows from those of its operands, by the rule of its operation.
   /// What a hint says depends on the operation: sizes of the whole tensor (docs/certificates.md).
@@ -274,8 +406,6 @@ class RelatedModules {
                               const Index& hint);
   /// The number of a fact; `fact` has to follow.
   std::size_t add(Fact fact);
-  /// Facts from this number on are forgotten.
-  void forget(std::size_t count);
   /// Whether a fact about an output says what the relation says of it.
   bool answers(std::size_t fact, std::size_t output, const Relation& relation) const;
 
@@ -283,54 +413,52 @@ class RelatedModules {
   const std::deque<Fact>& facts() const { return facts_; }
   const Tensors& tensors() const { return tensors_; }
   const Places& places() const { return places_; }
-  std::size_t output(std::size_t number) const { return whole_.at(number); }
-
-  /// An array that a loop of the module that is not partitioned changes: tensors.
-  struct Variable {
-    std::size_t loop = 0, tensor = 0, first = 0, next = 0, result = 0;
-  };
-  const std::vector<Variable>& variables() const { return variables_; }
-  std::size_t condition(std::size_t loop) const { return conditions_.at(loop); }
+  Places& places() { return places_; }
+  std::size_t output(std::size_t number) const { return whole_.outputs.at(number); }
+  /// Facts from this number on are forgotten.
+  void forget(std::size_t count);
+  const std::vector<WholeModule::Variable>& variables() const { return whole_.variables; }
+  std::size_t condition(std::size_t loop) const { return whole_.conditions.at(loop); }
   /// Whether a fact about what a loop begins with, or makes in an iteration, says of `tensor` what
   /// is assumed.
   bool is_assumed(const Fact& fact, std::size_t tensor, const Fact& assumed) const;
-
-  /// Where a manual part of the module that is not partitioned begins or ends: the tensor that is
-  /// cut or put together, what is made of it, and where that is on every device.
-  struct Border {
-    std::size_t from = 0, to = 0;
-    std::vector<std::size_t> places;
-    bool is_cut = false;
-  };
-  const std::vector<Border>& borders() const { return borders_; }
+  /// Of the module that is not partitioned.
+  const std::vector<WholeModule::Border>& borders() const { return borders_; }
+  /// Without its share where that is all there is.
+  std::optional<Fact> settled(Fact fact);
+  /// A fact that keeps what every rule has to keep.
+  std::optional<Fact> checked(std::size_t node, std::optional<Fact> fact) const;
+  /// Who communicates with whom; nothing where devices communicate that do not run this module.
+  std::optional<Communication> communication(const Node& node);
+  /// What a collective makes of a fact about devices that `places` are of.
+  std::optional<Fact> communicated(Places& places, const Communication& communication,
+                                   const Node& node, const Fact& fact) const;
   /// Integers of which every device knows what they are.
   bool has_numbers(std::size_t node) const { return !known_.at(node).devices.empty(); }
 
  private:
   using Facts = std::vector<const Fact*>;
   void relate_input(std::size_t number, const Shape& shape, const Relation& relation);
-  void execute_numbers(const Devices& devices);
+  void execute_numbers();
   std::optional<Fact> of_numbers(std::size_t number, const Index& hint);
-  std::vector<std::size_t> relate_whole(const FlatModule& flat, bool are_own);
-  bool loops_vary();
-  // relation_manual.cpp
-  std::vector<std::size_t> sources_of(const Node& node);
-  std::optional<std::size_t> exchange_of(const Module& module, const Node& node,
-                                         std::size_t operand);
-  std::optional<std::size_t> number_of_device(const Node& node);
-  std::optional<std::size_t> manual_tensor(const FlatModule& flat, const Node& node,
-                                           const std::vector<std::size_t>& tensors);
-  std::optional<Fact> seen_as(const Fact& fact, const Index& hint);
-  std::optional<Fact> exchanged(const Node& node, const Fact& fact);  // relation_exchange.cpp
+  std::optional<Fact> rule_of(const Node& node, const Facts& facts, bool is_choice,
+                              const Index& hint);
+  std::optional<Fact> collective(const Node& node, const Fact& fact);  // relation_places.cpp
+  std::optional<Fact> seen_as(const Fact& fact, const Index& hint);    // relation_manual.cpp
+  // relation_exchange.cpp
+  std::optional<Fact> exchanged(const Communication& communication, const Node& node,
+                                const Fact& fact);
   // relation_loops.cpp
   std::optional<Fact> assumed(std::size_t node, const Facts& facts, const Index& hint);
   std::optional<Fact> after_loop(std::size_t node, const std::vector<std::size_t>& facts,
                                  const Index& hint);
   std::optional<std::size_t> variable_of(std::size_t tensor) const;
   std::optional<std::size_t> paired(std::size_t loop) const;
-  // relation_places.cpp
-  std::optional<Fact> collective(const Node& node, const Fact& fact);
-  std::optional<Fact> gathered_or_summed(const Node& node, const Fact& fact);
+  // relation_parts.cpp
+  std::optional<Fact> shared(const Node& node, const Form& form, const Facts& facts,
+                             std::vector<std::size_t> places,
+                             const std::vector<std::size_t>& along);
+  std::optional<Fact> of_shares(const Node& node, const Facts& facts, const Index& hint);
   // relation_rules.cpp
   std::optional<Fact> elementwise(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> moved(const Node& node, Form form, const Facts& facts, const Index& hint);
@@ -363,20 +491,17 @@ class RelatedModules {
                            std::optional<std::size_t> partial = {});
 
   Budget& budget_;
-  Devices devices_;
   FlatModule local_;
-  Tensors tensors_;
+  WholeModule& whole_;
+  Tensors& tensors_;
+  Runners runners_;
   Places places_;
-  std::vector<std::size_t> whole_;  ///< the outputs of the module that is not partitioned
+  bool has_own_;                              ///< whether devices may have tensors of their own
+  std::vector<WholeModule::Border> borders_;  ///< in places_
   std::unique_ptr<Arithmetic> numbers_;
   Interpreter interpreter_;
   std::vector<Value> known_;  ///< by node
   std::deque<Fact> facts_;
-  std::vector<Variable> variables_;
-  std::set<std::size_t> varying_;  ///< variables that are not what they begin with is, everywhere
-  std::vector<Border> borders_;
-  bool has_own_ = false;                 ///< whether devices may have tensors of their own
-  std::vector<std::size_t> conditions_;  ///< of the loops of the module that is not partitioned
   /// Of a loop, facts about its variables; all that are assumed hold if it is closed.
   struct Assumptions {
     std::vector<std::size_t> facts;

@@ -10,10 +10,11 @@ namespace p2::kernel::xla {
 /// by side. Members have, along another dimension (e), the m indices after those of the member
 /// before: together they are n·m indices, of which the result has n along d and m along e. The
 /// index p is that of a tensor in which d and the next dimension are one.
-std::optional<Fact> RelatedModules::exchanged(const Node& node, const Fact& fact) {
+std::optional<Fact> RelatedModules::exchanged(const Communication& communication, const Node& node,
+                                              const Fact& fact) {
   const Instruction& instruction = *node.instruction;
   const Index& own = local_.nodes[fact.node].shape.sizes;
-  if (fact.partial || node.shape.sizes != own || !instruction.has("dimensions"))
+  if (fact.partial || fact.share || node.shape.sizes != own || !instruction.has("dimensions"))
     return std::nullopt;
   const auto d = static_cast<std::size_t>(instruction.numbers("dimensions").at(0));
   const std::size_t after = d + 1;
@@ -31,10 +32,9 @@ std::optional<Fact> RelatedModules::exchanged(const Node& node, const Fact& fact
       begin.push_back(all[0].of);
     }
   }
-  const auto groups = interpreter_.groups_of(instruction, false);
   Numbering position(places_.devices(), 0), leader(places_.devices(), 0);
   std::size_t members = 0;
-  for (const auto& group : groups) {
+  for (const auto& group : communication.groups) {
     if (std::ssize(group) != own[d]) return std::nullopt;
     members += group.size();
     for (std::size_t k = 0; k < group.size(); ++k) {

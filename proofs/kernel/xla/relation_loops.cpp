@@ -47,11 +47,12 @@ std::optional<std::size_t> RelatedModules::variable_of(std::size_t tensor) const
 std::optional<std::size_t> RelatedModules::paired(std::size_t loop) const {
   const auto& facts = assumptions_[loop].facts;
   return facts.empty() ? std::nullopt
-                       : std::optional(variables_[*variable_of(facts_[facts[0]].tensor)].loop);
+                       : std::optional(variables()[*variable_of(facts_[facts[0]].tensor)].loop);
 }
 
 bool RelatedModules::is_assumed(const Fact& fact, std::size_t tensor, const Fact& assumed) const {
-  if (fact.tensor != tensor || fact.view || fact.places.size() != assumed.places.size())
+  if (fact.tensor != tensor || fact.view || fact.share ||
+      fact.places.size() != assumed.places.size())
     return false;
   for (std::size_t k = 0; k < fact.places.size(); ++k) {
     if (places_.meet(fact.places[k], assumed.places[k]) != assumed.places[k]) return false;
@@ -69,9 +70,9 @@ std::optional<Fact> RelatedModules::assumed(std::size_t node, const Facts& facts
                                             const Index& hint) {
   const std::size_t loop = local_.variables.at(node).loop;
   const auto number = static_cast<std::size_t>(hint.empty() ? -1 : hint[0]);
-  if (facts.size() != 1 || number >= variables_.size() || assumptions_[loop].closed)
+  if (facts.size() != 1 || number >= variables().size() || assumptions_[loop].closed)
     return std::nullopt;
-  const Variable& variable = variables_[number];
+  const WholeModule::Variable& variable = variables()[number];
   if (paired(loop).value_or(variable.loop) != variable.loop) return std::nullopt;
   // Variables of one loop in two of which one contains the other would be of different iterations.
   for (std::size_t k = 0; k < local_.loops.size(); ++k) {
@@ -122,8 +123,8 @@ std::optional<Fact> RelatedModules::after_loop(std::size_t node,
   Assumptions& all = assumptions_[number];
   const auto which = static_cast<std::size_t>(hint.size() == 1 ? hint[0] : -1);
   if (which >= all.facts.size()) return std::nullopt;
-  const auto variable = [&](const Fact& fact) -> const Variable& {
-    return variables_[*variable_of(fact.tensor)];
+  const auto variable = [&](const Fact& fact) -> const WholeModule::Variable& {
+    return variables()[*variable_of(fact.tensor)];
   };
   if (!all.closed) {
     if (list.size() != all.facts.size() + 1) return std::nullopt;
@@ -135,8 +136,8 @@ std::optional<Fact> RelatedModules::after_loop(std::size_t node,
         return std::nullopt;
     }
     const Fact& goes_on = facts_.at(list.back());
-    if (goes_on.node != loop.condition || goes_on.partial || goes_on.view ||
-        goes_on.tensor != conditions_[*paired(number)] || tensors_.varies(goes_on.tensor))
+    if (goes_on.node != loop.condition || goes_on.partial || goes_on.share || goes_on.view ||
+        goes_on.tensor != condition(*paired(number)) || tensors_.varies(goes_on.tensor))
       return std::nullopt;
     all.closed = facts_.size();
   } else if (!list.empty()) {

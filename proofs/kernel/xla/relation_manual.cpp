@@ -20,10 +20,10 @@ bool ends_part(const std::string& target) {
 }  // namespace
 
 /// Of every device the one that sends to it, plus 1; 0 where none does.
-std::vector<std::size_t> RelatedModules::sources_of(const Node& node) {
+std::vector<std::size_t> WholeModule::sources_of(const Node& node) {
   // Executed on the numbers of devices; nobody's is 0.
   Value value;
-  for (std::size_t device = 0; device < places_.devices(); ++device) {
+  for (std::size_t device = 0; device < places.devices(); ++device) {
     const Type type = type_called("s32");
     const auto number = static_cast<std::int64_t>(device) + 1;
     value.devices.push_back(
@@ -37,8 +37,8 @@ std::vector<std::size_t> RelatedModules::sources_of(const Node& node) {
 }
 
 /// What a collective makes of a tensor that every device has all elements of, its own.
-std::optional<std::size_t> RelatedModules::exchange_of(const Module& module, const Node& node,
-                                                       std::size_t operand) {
+std::optional<std::size_t> WholeModule::exchange_of(const Module& module, const Node& node,
+                                                    std::size_t operand) {
   const Instruction& instruction = *node.instruction;
   std::string opcode = instruction.opcode;
   if (opcode.ends_with("-start")) opcode.resize(opcode.size() - 6);
@@ -46,9 +46,9 @@ std::optional<std::size_t> RelatedModules::exchange_of(const Module& module, con
                           "reduce-scatter"}))
     return std::nullopt;
   Form form{"collective", opcode, {}};
-  Index sizes = tensors_.at(operand).sizes;
-  const Numbering alike = tensors_.alike(operand, places_.devices());
-  std::vector<std::vector<std::uint32_t>> keys(places_.devices());
+  Index sizes = tensors.at(operand).sizes;
+  const Numbering alike = tensors.alike(operand, places.devices());
+  std::vector<std::vector<std::uint32_t>> keys(places.devices());
   if (opcode == "collective-permute") {
     Index& numbers = form.numbers.emplace_back();
     for (const std::size_t source : sources_of(node)) {
@@ -96,78 +96,78 @@ std::optional<std::size_t> RelatedModules::exchange_of(const Module& module, con
           keys[group[k]].push_back(static_cast<std::uint32_t>(k));
       }
     }
-    if (members != places_.devices()) return std::nullopt;
+    if (members != places.devices()) return std::nullopt;
   }
   if (sizes != node.shape.sizes) return std::nullopt;
-  return tensors_.family(std::move(form), {operand}, tensors_.at(operand).kind, sizes,
-                         numbered(keys));
+  return tensors.family(std::move(form), {operand}, tensors.at(operand).kind, sizes,
+                        numbered(keys));
 }
 
 /// The number of a device, if it is one.
-std::optional<std::size_t> RelatedModules::number_of_device(const Node& node) {
+std::optional<std::size_t> WholeModule::number_of_device(const Node& node) {
   const std::string& opcode = node.instruction->opcode;
-  if (!has_own_ || !is_one_of(opcode, {"partition-id", "replica-id"})) return std::nullopt;
+  if (!has_own || !is_one_of(opcode, {"partition-id", "replica-id"})) return std::nullopt;
   std::vector<std::int64_t> ids;
-  for (std::int64_t id = 0; id < static_cast<std::int64_t>(places_.devices()); ++id)
+  for (std::int64_t id = 0; id < static_cast<std::int64_t>(places.devices()); ++id)
     ids.push_back(opcode == "partition-id" ? id % devices_.partitions : id / devices_.partitions);
-  return tensors_.family({opcode, "", {}}, {}, kind_of(node.shape.type), node.shape.sizes,
-                         numbered(ids));
+  return tensors.family({opcode, "", {}}, {}, kind_of(node.shape.type), node.shape.sizes,
+                        numbered(ids));
 }
 
 /// Of a node of the module that is not partitioned: the tensor that the begin of such a part cuts
 /// from a whole one, that its end puts together, or that it exchanges; nothing where shards are
 /// uneven, or not surely equal on the devices that have the same.
-std::optional<std::size_t> RelatedModules::manual_tensor(const FlatModule& flat, const Node& node,
-                                                         const std::vector<std::size_t>& tensors) {
+std::optional<std::size_t> WholeModule::manual_tensor(const FlatModule& flat, const Node& node,
+                                                      const std::vector<std::size_t>& made) {
   const Instruction& instruction = *node.instruction;
   if (const auto id = number_of_device(node)) return id;
   if (instruction.opcode != "custom-call")
-    return has_own_ && node.operands.size() == 1
-               ? exchange_of(flat.module, node, tensors[node.operands[0]])
+    return has_own && node.operands.size() == 1
+               ? exchange_of(flat.module, node, made[node.operands[0]])
                : std::nullopt;
   const std::string& target = instruction.attribute("custom_call_target");
   const bool is_cut = starts_part(target);
   if ((!is_cut && !ends_part(target)) || node.part >= node.operands.size()) return std::nullopt;
-  const std::size_t from = tensors[node.operands[node.part]];
-  const Index& of = tensors_.at(from).sizes;
+  const std::size_t from = made[node.operands[node.part]];
+  const Index& of = tensors.at(from).sizes;
   const Index& sizes = node.shape.sizes;
   const Index& whole = is_cut ? of : sizes;
   const Index& own = is_cut ? sizes : of;
   if (of.size() != sizes.size()) return std::nullopt;
   const Sharding sharding =
       manual_sharding(flat.module, *node.computation, instruction, node.part, is_cut, devices_);
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> tile_places;
   bool is_all = true;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const std::int64_t parts = sharding.is_replicated() ? 1 : sharding.parts.at(k);
     if (whole[k] != own[k] * parts) return std::nullopt;
     is_all = is_all && parts == 1;
     std::vector<Segments> devices;
-    for (std::size_t device = 0; device < places_.devices(); ++device) {
+    for (std::size_t device = 0; device < places.devices(); ++device) {
       const std::size_t partition = device % static_cast<std::size_t>(devices_.partitions);
       const std::int64_t tile = sharding.is_replicated() ? 0 : sharding.tiles.at(partition).at(k);
       devices.push_back({{0, tile * own[k], own[k]}});
     }
-    places.push_back(places_.segments(own[k], whole[k], std::move(devices)));
+    tile_places.push_back(places.segments(own[k], whole[k], std::move(devices)));
   }
-  const Numbering tiles = places_.classes(places);
-  const Numbering alike = tensors_.alike(from, places_.devices());
-  const auto& wanted = is_cut ? Numbering(places_.devices(), 0) : tiles;
+  const Numbering tiles = places.classes(tile_places);
+  const Numbering alike = tensors.alike(from, places.devices());
+  const auto& wanted = is_cut ? Numbering(places.devices(), 0) : tiles;
   if (Places::common(alike, wanted) != wanted) return std::nullopt;
   if (is_all) return from;
   Form form{is_cut ? "shard" : "whole", "", {{}}};
-  for (const std::size_t place : places)
+  for (const std::size_t place : tile_places)
     form.numbers[0].push_back(static_cast<std::int64_t>(place));
-  const std::size_t to = tensors_.family(std::move(form), {from}, tensors_.at(from).kind, sizes,
-                                         is_cut ? tiles : Numbering(places_.devices(), 0));
-  borders_.push_back({from, to, std::move(places), is_cut});
+  const std::size_t to = tensors.family(std::move(form), {from}, tensors.at(from).kind, sizes,
+                                        is_cut ? tiles : Numbering(places.devices(), 0));
+  borders.push_back({from, to, std::move(tile_places), is_cut});
   return to;
 }
 
 /// The same array as elements of another tensor: of a shard all, or of the whole that shards make.
 std::optional<Fact> RelatedModules::seen_as(const Fact& fact, const Index& hint) {
-  if (hint.size() != 1 || fact.partial || fact.view) return std::nullopt;
-  const Border& border = borders_.at(static_cast<std::size_t>(hint[0]));
+  if (hint.size() != 1 || fact.partial || fact.view || fact.share) return std::nullopt;
+  const WholeModule::Border& border = borders_.at(static_cast<std::size_t>(hint[0]));
   if (fact.tensor != border.from || fact.places.size() != border.places.size()) return std::nullopt;
   Fact result{0, border.to, {}, {}};
   for (std::size_t k = 0; k < fact.places.size(); ++k) {

@@ -11,20 +11,23 @@
 namespace p2::kernel::xla {
 namespace {
 
-/// One interval of indices along every dimension.
-struct Box {
-  Index from, sizes;
-
-  bool meets(const Box& other) const {
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      if (from[i] >= other.from[i] + other.sizes[i] || other.from[i] >= from[i] + sizes[i])
-        return false;
-    }
-    return true;
-  }
-};
+/// Whether all of a group are in one class.
+bool together(const Numbering& classes, const std::vector<std::vector<std::size_t>>& groups) {
+  return std::all_of(groups.begin(), groups.end(), [&](const auto& group) {
+    return std::all_of(group.begin(), group.end(),
+                       [&](std::size_t each) { return classes[each] == classes[group[0]]; });
+  });
+}
 
 }  // namespace
+
+bool Box::meets(const Box& other) const {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i] >= other.from[i] + other.sizes[i] || other.from[i] >= from[i] + sizes[i])
+      return false;
+  }
+  return true;
+}
 
 std::size_t Places::intern(Place place) {
   const auto [found, is_new] = numbers_.emplace(std::move(place), places_.size());
@@ -37,7 +40,9 @@ std::size_t Places::intern(Place place) {
 }
 
 std::size_t Places::identity(std::int64_t size) {
-  return segments(size, size, std::vector<Segments>(devices_, {{0, 0, size}}));
+  const auto found = identities_.find(size);
+  if (found != identities_.end()) return found->second;
+  return identities_[size] = segments(size, size, std::vector<Segments>(devices_, {{0, 0, size}}));
 }
 
 std::size_t Places::segments(std::int64_t size, std::int64_t whole, std::vector<Segments> devices) {
@@ -63,8 +68,11 @@ std::size_t Places::segments(std::int64_t size, std::int64_t whole, std::vector<
 
 std::size_t Places::sliced(std::size_t place, const Index& starts, std::int64_t size,
                            std::int64_t shift, std::int64_t whole) {
-  const Place old = at(place);
   if (is_free(place)) return free(size, whole);
+  const auto key = std::tuple(place, size, shift, whole, starts);
+  const auto known = sliced_.find(key);
+  if (known != sliced_.end()) return known->second;
+  const Place old = at(place);
   std::vector<Segments> devices(devices_);
   for (std::size_t device = 0; device < devices_; ++device) {
     for (const Segment& each : old.devices[device]) {
@@ -76,7 +84,7 @@ std::size_t Places::sliced(std::size_t place, const Index& starts, std::int64_t 
       if (begin < end) devices[device].push_back({begin, begin + moved, end - begin});
     }
   }
-  return segments(size, whole, std::move(devices));
+  return sliced_[key] = segments(size, whole, std::move(devices));
 }
 
 std::optional<std::size_t> Places::fixed(std::size_t place) {
@@ -139,6 +147,14 @@ std::optional<std::size_t> Places::refined(std::size_t partial, const Numbering&
   return this->partial({old.op, groups, common(old.copies, also)});
 }
 
+std::optional<std::size_t> Places::refined(std::size_t partial,
+                                           const std::vector<std::size_t>& places) {
+  const auto key = std::pair(partial, places);
+  const auto found = refined_.find(key);
+  if (found != refined_.end()) return found->second;
+  return refined_[key] = refined(partial, classes(places));
+}
+
 Places::Reduced Places::reduced(Op op, const std::vector<std::size_t>& kept,
                                 const std::vector<std::size_t>& along, Budget& budget) {
   std::vector<std::size_t> key = {static_cast<std::size_t>(op)};
@@ -147,34 +163,32 @@ Places::Reduced Places::reduced(Op op, const std::vector<std::size_t>& kept,
   key.insert(key.end(), along.begin(), along.end());
   const auto known = reductions_.find(key);
   if (known != reductions_.end()) return known->second;
-  Reduced& result = reductions_[key];
+  Reduced result;
+  if (const auto parts = parts_along(along, budget)) result = complete(*parts, kept, budget, op);
+  return reductions_[key] = result;
+}
+
+Places::Reduced Places::complete(std::size_t parts, const std::vector<std::size_t>& kept,
+                                 Budget& budget, Op op) {
+  std::vector<std::size_t> key = {static_cast<std::size_t>(op), parts};
+  key.insert(key.end(), kept.begin(), kept.end());
+  const auto known = completions_.find(key);
+  if (known != completions_.end()) return known->second;
+  Reduced& result = completions_[key];
+  const Parts& all_parts = parts_at(parts);
   double whole = 1;
-  for (const std::size_t place : along) {
-    if (is_free(place) || !is_total(place)) return result;
-    whole *= static_cast<double>(at(place).whole);
-  }
+  for (const std::int64_t size : all_parts.space) whole *= static_cast<double>(size);
   if (whole > 9e15) return result;
   Partial partial{op, classes(kept), {}};
-  partial.copies = common(partial.groups, classes(along));
+  partial.copies = common(partial.groups, numbered(all_parts.devices));
   // The elements of every class of copies, and so of every group: each once.
   std::map<std::uint32_t, std::vector<Box>> groups;
   bool is_cut = false;
   for (std::uint32_t device = 0; device < devices_; ++device) {
     if (partial.copies[device] != device) continue;
     is_cut = is_cut || partial.groups[device] != device;
-    std::vector<Box> boxes = {{}};
-    for (const std::size_t place : along) {
-      std::vector<Box> next;
-      for (const Box& box : boxes) {
-        for (const Segment& each : at(place).devices[device]) {
-          next.push_back(box);
-          next.back().from.push_back(each.of);
-          next.back().sizes.push_back(each.size);
-        }
-      }
-      boxes = std::move(next);
-      budget.spend(8 * boxes.size());
-    }
+    const std::vector<Box>& boxes = all_parts.devices[device];
+    budget.spend(8 * boxes.size());
     auto& all = groups[partial.groups[device]];
     all.insert(all.end(), boxes.begin(), boxes.end());
   }
@@ -189,7 +203,8 @@ Places::Reduced Places::reduced(Op op, const std::vector<std::size_t>& kept,
       for (std::size_t other = k + 1; other < boxes.size(); ++other) {
         budget.spend(1);
         // The others begin later along the first dimension.
-        if (boxes[other].from[0] >= boxes[k].from[0] + boxes[k].sizes[0]) break;
+        if (!boxes[k].from.empty() && boxes[other].from[0] >= boxes[k].from[0] + boxes[k].sizes[0])
+          break;
         if (boxes[k].meets(boxes[other])) return result;
       }
     }
@@ -202,6 +217,14 @@ Places::Reduced Places::reduced(Op op, const std::vector<std::size_t>& kept,
 Places::Reduced Places::summed(std::size_t partial,
                                const std::vector<std::vector<std::size_t>>& groups,
                                Budget& budget) {
+  const auto known = sums_.find({partial, groups});
+  if (known != sums_.end()) return known->second;
+  return sums_[{partial, groups}] = new_sums(partial, groups, budget);
+}
+
+Places::Reduced Places::new_sums(std::size_t partial,
+                                 const std::vector<std::vector<std::size_t>>& groups,
+                                 Budget& budget) {
   budget.spend(64 * devices_);
   const Partial old = partial_at(partial);
   std::map<std::uint32_t, std::set<std::uint32_t>> all;
@@ -237,51 +260,104 @@ Places::Reduced Places::summed(std::size_t partial,
   return Reduced(std::in_place, this->partial({old.op, old.groups, numbered(numbers)}));
 }
 
+/// By the rules of collectives, of a tensor that is the same on all devices; or as the other module
+/// does it with tensors that devices have of their own.
 std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fact) {
-  auto result = tensors_.varies(fact.tensor) ? std::nullopt : gathered_or_summed(node, fact);
-  if (result || !has_own_ || fact.partial) return result;
-  // As a manual part of the other module does it.
+  if (!tensors_.varies(fact.tensor)) {
+    const auto communication = this->communication(node);
+    if (communication) {
+      auto result = communication->opcode == "all-to-all"
+                        ? exchanged(*communication, node, fact)
+                        : communicated(places_, *communication, node, fact);
+      if (result) return result;
+    }
+  }
+  if (!has_own_ || fact.partial || fact.share) return std::nullopt;
   for (const std::size_t place : fact.places) {
     if (!places_.is_identity(place)) return std::nullopt;
   }
-  const auto tensor = exchange_of(local_.module, node, fact.tensor);
+  const auto tensor = whole_.exchange_of(local_.module, node, fact.tensor);
   if (!tensor) return std::nullopt;
-  result = Fact{0, *tensor, {}, {}};
-  for (const std::int64_t size : node.shape.sizes) result->places.push_back(places_.identity(size));
+  Fact result{0, *tensor, {}, {}};
+  for (const std::int64_t size : node.shape.sizes) result.places.push_back(places_.identity(size));
   return result;
 }
 
-std::optional<Fact> RelatedModules::gathered_or_summed(const Node& node, const Fact& fact) {
+std::optional<Communication> RelatedModules::communication(const Node& node) {
   const Instruction& instruction = *node.instruction;
-  std::string opcode = instruction.opcode;
+  Communication result{instruction.opcode};
+  std::string& opcode = result.opcode;
   if (opcode.ends_with("-start")) opcode.resize(opcode.size() - 6);
+  constexpr std::size_t kOther = SIZE_MAX;
+  std::vector<std::size_t> own(runners_.all.count(), kOther);
+  for (std::size_t device = 0; device < runners_.ids.size(); ++device)
+    own.at(runners_.ids[device]) = device;
+  if (opcode == "collective-permute") {
+    // Executed on the numbers of devices; nobody's is 0.
+    Value value;
+    for (std::size_t id = 0; id < own.size(); ++id) {
+      const Type type = type_called("s32");
+      value.devices.push_back(std::make_shared<const Tensor>(
+          Tensor{type, {}, {numbers_->integer(static_cast<std::int64_t>(id) + 1, type)}}));
+    }
+    value = interpreter_.result(*node.computation, instruction, {&value});
+    result.sources.resize(runners_.ids.size());
+    for (std::size_t id = 0; id < own.size(); ++id) {
+      const auto source = static_cast<std::size_t>(value.devices[id]->cells.at(0).value);
+      if (source == 0) continue;
+      const std::size_t from = own[source - 1];
+      if ((from == kOther) != (own[id] == kOther)) return std::nullopt;
+      if (own[id] != kOther) result.sources[own[id]] = from;
+    }
+    return result;
+  }
+  if (!is_one_of(opcode, {"all-gather", "all-reduce", "all-to-all", "reduce-scatter"}))
+    return std::nullopt;
+  for (const auto& group : interpreter_.groups_of(instruction, opcode != "all-to-all")) {
+    auto& members = result.groups.emplace_back();
+    std::size_t others = 0;
+    for (const std::size_t id : group) {
+      if (own[id] == kOther) ++others;
+      if (own[id] != kOther) members.push_back(own[id]);
+    }
+    if (others != 0 && !members.empty()) return std::nullopt;
+    if (members.empty()) result.groups.pop_back();
+  }
+  return result;
+}
+
+std::optional<Fact> RelatedModules::communicated(Places& places, const Communication& communication,
+                                                 const Node& node, const Fact& fact) const {
+  const Instruction& instruction = *node.instruction;
+  const std::string& opcode = communication.opcode;
+  const auto& groups = communication.groups;
   Fact result{0, fact.tensor, fact.places, {}};
-  const Index& own = local_.nodes[fact.node].shape.sizes;
+  Index own;
+  for (const std::size_t place : fact.places) own.push_back(places.at(place).size);
   Index sizes = own;
   if (opcode == "collective-permute") {
-    if (fact.partial) return std::nullopt;
-    const std::vector<std::size_t> sources = sources_of(node);
-    const bool is_all = std::find(sources.begin(), sources.end(), 0U) == sources.end();
+    if (fact.partial || fact.share) return std::nullopt;
+    const auto& sources = communication.sources;
+    const bool is_all = std::all_of(sources.begin(), sources.end(),
+                                    [](const auto& source) { return source.has_value(); });
     if (!is_all) {
       if (own.empty()) return std::nullopt;
-      const auto place = places_.fixed(result.places[0]);
+      const auto place = places.fixed(result.places[0]);
       if (!place) return std::nullopt;
       result.places[0] = *place;
     }
     for (std::size_t& place : result.places) {
-      if (places_.is_free(place)) continue;
+      if (places.is_free(place)) continue;
       std::vector<Segments> devices;
-      for (const std::size_t source : sources)
-        devices.push_back(source == 0 ? Segments() : places_.at(place).devices[source - 1]);
-      place = places_.segments(places_.at(place).size, places_.at(place).whole, std::move(devices));
+      for (const auto& source : sources)
+        devices.push_back(source ? places.at(place).devices.at(*source) : Segments());
+      place = places.segments(places.at(place).size, places.at(place).whole, std::move(devices));
     }
     return result;
   }
-  if (opcode == "all-to-all") return exchanged(node, fact);
   const bool is_scatter = opcode == "reduce-scatter";
   if (opcode != "all-reduce" && opcode != "all-gather" && !is_scatter) return std::nullopt;
-  const auto groups = interpreter_.groups_of(instruction, true);
-  std::vector<std::size_t> position(places_.devices(), SIZE_MAX);
+  std::vector<std::size_t> position(places.devices(), SIZE_MAX);
   for (const auto& group : groups) {
     if (group.size() != groups[0].size()) return std::nullopt;
     for (std::size_t k = 0; k < group.size(); ++k) position[group[k]] = k;
@@ -293,12 +369,12 @@ std::optional<Fact> RelatedModules::gathered_or_summed(const Node& node, const F
   if (opcode != "all-reduce" && along >= sizes.size()) return std::nullopt;
   if (opcode == "all-gather") {
     sizes[along] *= count;
-    if (fact.partial) return std::nullopt;
+    if (fact.partial || fact.share) return std::nullopt;
     std::vector<std::size_t> others = fact.places;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(along));
-    const Numbering classes = places_.classes(others);
-    const Place place = places_.at(fact.places[along]);
-    std::vector<Segments> devices(places_.devices());
+    const Numbering classes = places.classes(others);
+    const Place place = places.at(fact.places[along]);
+    std::vector<Segments> devices(places.devices());
     for (const auto& group : groups) {
       Segments all;
       for (const std::size_t each : group) {
@@ -311,27 +387,31 @@ std::optional<Fact> RelatedModules::gathered_or_summed(const Node& node, const F
       for (const std::size_t each : group) devices[each] = all;
     }
     result.places[along] = place.devices.empty()
-                               ? places_.free(sizes[along], place.whole)
-                               : places_.segments(sizes[along], place.whole, std::move(devices));
+                               ? places.free(sizes[along], place.whole)
+                               : places.segments(sizes[along], place.whole, std::move(devices));
     return result;
   }
   const auto op = reducer_of(local_.module, instruction);
   if (!op) return std::nullopt;
-  if (fact.partial) {
-    if (places_.partial_at(*fact.partial).op != *op) return std::nullopt;
-    const auto left = places_.summed(*fact.partial, groups, budget_);
+  if (count == 1) {
+    // A reduction of one.
+    result.partial = fact.partial;
+    result.share = fact.share;
+  } else if (fact.partial) {
+    if (places.partial_at(*fact.partial).op != *op) return std::nullopt;
+    const auto left = places.summed(*fact.partial, groups, budget_);
     if (!left) return std::nullopt;
     result.partial = *left;
+  } else if (fact.share) {
+    if (*op != Op::Add || !together(places.classes(fact.places), groups)) return std::nullopt;
+    const auto parts = places.joined(fact.share->parts, groups, budget_);
+    if (!parts) return std::nullopt;
+    result.share = Share{fact.share->summand, *parts};
   } else {
     // The largest of equal values.
     const bool is_same =
         *op == Op::Maximum || *op == Op::Minimum || *op == Op::And || *op == Op::Or;
-    const Numbering classes = places_.classes(fact.places);
-    for (const auto& group : groups) {
-      for (const std::size_t each : group) {
-        if (!is_same || classes[each] != classes[group[0]]) return std::nullopt;
-      }
-    }
+    if (!is_same || !together(places.classes(fact.places), groups)) return std::nullopt;
   }
   if (is_scatter) {
     if (sizes[along] % count != 0) return std::nullopt;
@@ -343,10 +423,10 @@ std::optional<Fact> RelatedModules::gathered_or_summed(const Node& node, const F
       taken.push_back(static_cast<std::uint32_t>(each));
     }
     std::size_t& place = result.places[along];
-    place = places_.sliced(place, first, sizes[along], 0, places_.at(place).whole);
+    place = places.sliced(place, first, sizes[along], 0, places.at(place).whole);
     if (result.partial) {
       result.partial =
-          places_.refined(*result.partial, Places::common(taken, places_.classes(result.places)));
+          places.refined(*result.partial, Places::common(taken, places.classes(result.places)));
       if (!result.partial) return std::nullopt;
     }
   }

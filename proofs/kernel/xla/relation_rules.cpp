@@ -42,7 +42,7 @@ std::optional<Fact> RelatedModules::made(const Node& node, Form form, const Fact
   const auto tensor = tensors_.make(std::move(form), std::move(operands), kind_of(node.shape.type));
   if (!tensor) return std::nullopt;
   if (partial) {
-    partial = places_.refined(*partial, places_.classes(places));
+    partial = places_.refined(*partial, places);
     if (!partial) return std::nullopt;
   }
   return Fact{0, *tensor, std::move(places), partial};
@@ -68,12 +68,19 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
     if (operand >= node.operands.size() || fact.node != node.operands[operand]) return std::nullopt;
     facts.push_back(&fact);
   }
+  if (local_.variables.contains(number)) return checked(number, assumed(number, facts, hint));
+  if (list.empty() && has_numbers(number) && !hint.empty())
+    return checked(number, of_numbers(number, hint));
+  const bool has_share =
+      std::any_of(facts.begin(), facts.end(), [](const Fact* fact) { return fact->share; });
+  return checked(number,
+                 has_share ? of_shares(node, facts, hint) : rule_of(node, facts, is_choice, hint));
+}
+
+std::optional<Fact> RelatedModules::rule_of(const Node& node, const Facts& facts, bool is_choice,
+                                            const Index& hint) {
   std::optional<Fact> result;
-  if (local_.variables.contains(number)) {
-    result = assumed(number, facts, hint);
-  } else if (list.empty() && has_numbers(number) && !hint.empty()) {
-    result = of_numbers(number, hint);
-  } else if (node.instruction->opcode == "constant") {
+  if (node.instruction->opcode == "constant") {
     if (const auto tensor = tensors_.constant(*node.instruction)) {
       Fact fact{0, *tensor, {}, {}};
       for (const std::int64_t size : node.shape.sizes)
@@ -93,7 +100,7 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
       }
     }
   } else if (!node.is_function) {
-    if (const auto id = list.empty() ? number_of_device(node) : std::nullopt)
+    if (const auto id = facts.empty() && has_own_ ? whole_.number_of_device(node) : std::nullopt)
       result = Fact{0, *id, {}, {}};
     if (facts.size() == 1 && node.operands.size() == 1 && !facts[0]->view)
       result = collective(node, *facts[0]);
@@ -130,9 +137,13 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
       if (!result) result = same(node, form, facts);
     }
   }
+  return result;
+}
+
+std::optional<Fact> RelatedModules::checked(std::size_t number, std::optional<Fact> result) const {
   if (!result) return std::nullopt;
+  const Node& node = local_.nodes.at(number);
   result->node = number;
-  // What every rule has to keep.
   const Tensors::Tensor& tensor = tensors_.at(result->tensor);
   const bool is_condition = result->view && result->view->kind == View::Kind::Within;
   if (result->places.size() != tensor.sizes.size() ||
@@ -442,7 +453,7 @@ std::optional<Fact> RelatedModules::dot(const Node& node, const Form& form, cons
     place = places_.fixed(place).value();
   }
   const auto cut = places_.reduced(Op::Add, *places, *along, budget_);
-  if (!cut) return std::nullopt;
+  if (!cut) return shared(node, form, facts, std::move(*places), *along);
   auto partial = *cut;
   if (facts[0]->partial || facts[1]->partial) {
     if (partial || (facts[0]->partial && facts[1]->partial)) return std::nullopt;
@@ -475,7 +486,11 @@ std::optional<Fact> RelatedModules::reduce(const Node& node, const Form& form, c
     return x.partial ? std::nullopt : made(node, form, facts, std::move(kept));
   }
   const auto cut = places_.reduced(*op, kept, along, budget_);
-  if (!cut) return std::nullopt;
+  if (!cut) {
+    return op == Op::Add && tensors_.is_zero(facts[1]->tensor)
+               ? shared(node, form, facts, std::move(kept), along)
+               : std::nullopt;
+  }
   auto partial = *cut;
   if (x.partial) {
     if (partial || places_.partial_at(*x.partial).op != *op) return std::nullopt;

@@ -467,6 +467,14 @@ std::size_t Tensors::input(std::size_t number, const Shape& shape) {
       {{"input", "", {{static_cast<std::int64_t>(number)}}}, {}, kind_of(shape.type), shape.sizes});
 }
 
+std::size_t Tensors::summand(const Form& form, std::vector<std::size_t> operands, std::size_t sum) {
+  const Tensor whole = at(sum);
+  return intern({{"summand", form.opcode + " " + form.text, form.numbers},
+                 std::move(operands),
+                 whole.kind,
+                 whole.sizes});
+}
+
 std::size_t Tensors::unknown(const Shape& shape) {
   return intern({{"unknown", "", {{static_cast<std::int64_t>(tensors_.size())}}},
                  {},

@@ -1,0 +1,79 @@
+// Whether the devices of several programs come to the end of their texts: they are replayed.
+
+#include <algorithm>
+
+#include "proofs/kernel/input.h"
+#include "proofs/kernel/xla/programs.h"
+
+namespace p2::kernel::xla {
+
+/// Steps only ever allow others, so that the order in which devices are replayed does not matter.
+void Programs::require_progress(Budget& budget) const {
+  constexpr std::size_t kNobody = SIZE_MAX;
+  struct Exchange {
+    bool is_allowed = false, is_made = false;
+    std::size_t waiting = SIZE_MAX;
+  };
+  std::vector<Exchange> messages(messages_.size());
+  std::vector<std::size_t> missing = meetings_;
+  std::vector<std::vector<std::size_t>> waiting(meetings_.size());
+  std::vector<std::size_t> next(program_of_.size(), 0);
+  std::vector<bool> has_come(program_of_.size(), false);  // to the collective that is next
+  std::vector<std::size_t> ready;
+  for (std::size_t device = program_of_.size(); device-- > 0;) ready.push_back(device);
+  std::size_t done = 0;
+  const auto wake = [&](std::size_t& device) {
+    if (device != kNobody) ready.push_back(device);
+    device = kNobody;
+  };
+  const auto come = [&](std::uint32_t meeting) {
+    if (--missing.at(meeting) != 0) return;
+    ready.insert(ready.end(), waiting[meeting].begin(), waiting[meeting].end());
+    waiting[meeting].clear();
+  };
+  /// Whether the device goes on.
+  const auto execute = [&](std::size_t device, const Step& step) {
+    const std::uint32_t number = step.numbers.at(own_number_[device]);
+    if (number == kNoNumber) return true;
+    using Kind = Step::Kind;
+    if (step.kind == Kind::Receive || step.kind == Kind::Send || step.kind == Kind::ReceiveDone) {
+      Exchange& message = messages.at(number);
+      const bool has_to_wait = (step.kind == Kind::Send && !message.is_allowed) ||
+                               (step.kind == Kind::ReceiveDone && !message.is_made);
+      if (has_to_wait) {
+        message.waiting = device;
+        return false;
+      }
+      message.is_allowed = message.is_allowed || step.kind == Kind::Receive;
+      message.is_made = message.is_made || step.kind == Kind::Send;
+      if (step.kind != Kind::ReceiveDone) wake(message.waiting);
+      return true;
+    }
+    if (step.kind != Kind::Done && !has_come[device]) {
+      come(number);
+      has_come[device] = true;
+    }
+    if (step.kind != Kind::Start && missing.at(number) != 0) {
+      waiting[number].push_back(device);
+      return false;
+    }
+    return true;
+  };
+  while (!ready.empty()) {
+    const std::size_t device = ready.back();
+    ready.pop_back();
+    const std::vector<Step>& steps = steps_[program_of_[device]];
+    while (next[device] < steps.size() && execute(device, steps[next[device]])) {
+      budget.spend(1);
+      ++next[device];
+      has_come[device] = false;
+    }
+    if (next[device] == steps.size()) {
+      ++done;
+      ++next[device];
+    }
+  }
+  if (done != program_of_.size()) reject("devices wait for each other forever");
+}
+
+}  // namespace p2::kernel::xla

@@ -1,0 +1,379 @@
+// What several programs say to each other: messages by channel and pair of devices, and collectives
+// that span programs.
+
+#include "proofs/kernel/xla/programs.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "proofs/kernel/input.h"
+#include "proofs/kernel/xla/relation.h"
+
+namespace p2::kernel::xla {
+namespace {
+
+/// What waits for other devices, or may: also what is not known of this kind.
+bool may_communicate(const std::string& opcode) {
+  for (const char* begin : {"all-gather", "all-reduce", "all-to-all", "async-", "collective-",
+                            "ragged-all-to-all", "recv", "reduce-scatter", "send"}) {
+    if (opcode.starts_with(begin)) return true;
+  }
+  return false;
+}
+
+bool is_collective(const std::string& opcode) {
+  return is_one_of(opcode, {"all-gather", "all-gather-start", "all-reduce", "all-reduce-start",
+                            "all-to-all", "collective-broadcast", "collective-permute",
+                            "collective-permute-start", "reduce-scatter"});
+}
+
+/// The same elements in the same order in memory.
+bool are_same(const Shape& a, const Shape& b) {
+  const auto layout = [](const Shape& shape) {
+    Index order = shape.layout;
+    if (order.empty()) {
+      order.resize(shape.sizes.size());
+      std::iota(order.rbegin(), order.rend(), 0);
+    }
+    return order;
+  };
+  return !a.is_tuple && !b.is_tuple && a.type == b.type && a.sizes == b.sizes &&
+         layout(a) == layout(b) && a.tiles == b.tiles;
+}
+
+/// The arrays that members of a collective have, and what is known of it but its groups.
+std::map<std::string, std::string> description_of(const Instruction& instruction) {
+  std::map<std::string, std::string> all = instruction.attributes;
+  for (const char* key : {"metadata", "replica_groups", "source_target_pairs", "to_apply"})
+    all.erase(key);
+  all["opcode"] = instruction.opcode;
+  return all;
+}
+
+/// Pairs of source and target, as the attributes of a send or recv say.
+std::vector<Index> pairs_of(const Instruction& instruction) {
+  for (const auto& [key, value] : instruction.attributes) {
+    if (key == "is_host_transfer" && value == "true") not_covered("a transfer with the host");
+    if (!is_one_of(key, {"backend_config", "channel_id", "control-predecessors",
+                         "frontend_attributes", "is_host_transfer", "metadata", "sharding"}))
+      not_covered("a message with " + printable(key));
+  }
+  std::vector<Index> pairs;
+  if (instruction.has("frontend_attributes")) {
+    for (const std::string_view each :
+         split(stripped(instruction.attribute("frontend_attributes"), '{', '}'))) {
+      const std::size_t equals = std::min(each.find('='), each.size());
+      const std::string key(trimmed(each.substr(0, equals)));
+      if (key == "_xla_send_recv_pipeline") continue;
+      if (key != "_xla_send_recv_source_target_pairs")
+        not_covered("messages with " + printable(key));
+      std::string_view list = trimmed(each.substr(std::min(equals + 1, each.size())));
+      if (list.starts_with('"')) list = stripped(list, '"', '"');
+      pairs = id_lists(list);
+    }
+  }
+  if (pairs.empty()) not_covered("messages without pairs of devices");
+  return pairs;
+}
+
+}  // namespace
+
+Program::Program(Module module_run, std::vector<std::size_t> devices_running, std::size_t all)
+    : module(std::move(module_run)),
+      devices(std::move(devices_running)),
+      counts{module.replicas, module.partitions} {
+  constexpr std::int64_t kMost = 1 << 20;
+  if (counts.replicas < 1 || counts.partitions < 1 || counts.replicas > kMost ||
+      counts.partitions > kMost)
+    malformed("the number of devices of a program");
+  is_alone = counts.count() == devices.size();
+  if (!is_alone && counts.count() != all) malformed("a program for another number of devices");
+}
+
+Programs::Programs(std::vector<Program> programs, std::size_t devices, Budget& budget)
+    : programs_(std::move(programs)), own_number_(devices, 0), steps_(programs_.size()) {
+  constexpr std::size_t kNobody = SIZE_MAX;
+  program_of_.assign(devices, kNobody);
+  for (std::size_t k = 0; k < programs_.size(); ++k) {
+    for (std::size_t own = 0; own < programs_[k].devices.size(); ++own) {
+      const std::size_t device = programs_[k].devices[own];
+      if (program_of_.at(device) != kNobody) reject("a device runs two programs");
+      program_of_[device] = k;
+      own_number_[device] = own;
+    }
+  }
+  if (std::find(program_of_.begin(), program_of_.end(), kNobody) != program_of_.end())
+    reject("a device runs no program");
+  for (std::size_t k = 0; k < programs_.size(); ++k) read(k, budget);
+  match_messages();
+  match_collectives(budget);
+  require_progress(budget);
+}
+
+void Programs::read(std::size_t program, Budget& budget) {
+  const Module& module = programs_[program].module;
+  for (const auto& [name, computation] : module.computations) {
+    if (name == module.entry) continue;
+    for (const Instruction& each : computation.instructions) {
+      if (may_communicate(each.opcode)) not_covered(each.opcode + " inside of a loop or a call");
+    }
+  }
+  const auto arithmetic = make_numbers(0, 0);
+  Interpreter interpreter(module, *arithmetic, programs_[program].counts, budget);
+  const auto& instructions = module.main().instructions;
+  std::set<std::string> before;
+  std::map<std::size_t, std::size_t> steps;  // of starts of collectives
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    const Instruction& each = instructions[i];
+    const Site site{program, i};
+    budget.spend(16 + each.operands.size());
+    if (each.has("control-predecessors")) {
+      for (const std::string_view name :
+           split(stripped(each.attribute("control-predecessors"), '{', '}'))) {
+        const std::string_view plain = trimmed(name);
+        if (!before.contains(std::string(plain.starts_with('%') ? plain.substr(1) : plain)))
+          not_covered("a control dependency against the order of the text");
+      }
+    }
+    before.insert(each.name);
+    // Only its end may use what a message is made or received with.
+    for (const std::uint32_t operand : each.operands) {
+      const std::string& used = instructions.at(operand).opcode;
+      if ((used == "send" || used == "recv") && each.opcode != used + "-done")
+        malformed("only a " + used + "-done may use a " + used);
+    }
+    if (!may_communicate(each.opcode)) continue;
+    budget.spend(8 * programs_[program].devices.size());
+    if (each.opcode == "send" || each.opcode == "recv") {
+      read_message(site);
+    } else if (is_collective(each.opcode)) {
+      if (each.opcode.ends_with("-start")) steps[i] = steps_[program].size();
+      read_collective(site, interpreter, *arithmetic);
+    } else if (each.opcode.ends_with("-done")) {
+      read_done(site, steps);
+    } else {
+      not_covered(each.opcode + " in one of several programs");
+    }
+  }
+}
+
+void Programs::read_message(const Site& site) {
+  const Instruction& instruction = at(site);
+  const bool sends = instruction.opcode == "send";
+  const std::int64_t channel = instruction.number("channel_id", -1);
+  const auto& parts = instruction.shape.parts;
+  if (channel < 0) not_covered("a message without a channel");
+  if (instruction.operands.size() != (sends ? 2U : 1U) || parts.size() != 3 || parts[0].is_tuple ||
+      parts[1].type.name != "u32" || parts[2].type.name != "token")
+    malformed("the operands or the shape of a " + instruction.opcode);
+  Step step{sends ? Step::Kind::Send : Step::Kind::Receive,
+            std::vector<std::uint32_t>(programs_[site.program].devices.size(), kNoNumber)};
+  auto& own_pairs = pairs_[site];
+  for (const Index& each : pairs_of(instruction)) {
+    const auto is_device = [&](std::int64_t id) {
+      return id >= 0 && static_cast<std::size_t>(id) < program_of_.size();
+    };
+    if (each.size() != 2 || !is_device(each[0]) || !is_device(each[1]))
+      malformed("a pair of a message");
+    const auto source = static_cast<std::size_t>(each[0]);
+    const auto target = static_cast<std::size_t>(each[1]);
+    const std::size_t device = sends ? source : target;
+    if (program_of_[device] != site.program) continue;
+    Message& message =
+        messages_.emplace(std::tuple(channel, source, target), Message{{}, {}, 0}).first->second;
+    auto& side = sends ? message.send : message.receive;
+    if (side) not_covered("two messages of one pair of devices on one channel");
+    side = site;
+    std::uint32_t& number = step.numbers[own_number_[device]];
+    if (number != kNoNumber) reject("two messages of one device in one instruction");
+    number = 0;  // as long as messages have none
+    own_pairs.emplace_back(source, target);
+  }
+  steps_[site.program].push_back(std::move(step));
+}
+
+void Programs::read_done(const Site& site, std::map<std::size_t, std::size_t>& steps) {
+  const Instruction& instruction = at(site);
+  const std::string begun = instruction.opcode.substr(0, instruction.opcode.size() - 5);
+  if (instruction.operands.size() != 1) malformed("the operands of " + instruction.opcode);
+  const Site start{site.program, instruction.operands[0]};
+  auto& own = steps_[site.program];
+  if (begun != "send" && begun != "recv") {
+    const auto found = steps.find(start.instruction);
+    if (found == steps.end() || at(start).opcode != begun + "-start")
+      malformed(instruction.opcode + " of another operation");
+    own.push_back({Step::Kind::Done, own.at(found->second).numbers});
+    return;
+  }
+  if (at(start).opcode != begun ||
+      instruction.number("channel_id", -1) != at(start).number("channel_id", -1))
+    malformed(instruction.opcode + " of another operation");
+  if (begun == "send") return;
+  dones_.emplace(site, start);
+  if (!ended_.insert(start).second) malformed("two recv-dones of one recv");
+  const auto& parts = instruction.shape.parts;
+  if (parts.size() != 2 || !are_same(parts[0], at(start).shape.parts[0]) ||
+      parts[1].type.name != "token")
+    malformed("the shape of a recv-done");
+  own.push_back({Step::Kind::ReceiveDone,
+                 std::vector<std::uint32_t>(programs_[site.program].devices.size(), kNoNumber)});
+}
+
+void Programs::match_messages() {
+  std::uint32_t next = 0;
+  for (auto& [key, message] : messages_) {
+    if (!message.send || !message.receive)
+      reject("device " + std::to_string(std::get<1>(key)) + " and device " +
+             std::to_string(std::get<2>(key)) + ": a message without its counterpart");
+    const Instruction& send = at(*message.send);
+    const Shape& value = at({message.send->program, send.operands[0]}).shape;
+    if (!are_same(value, send.shape.parts[0]) ||
+        !are_same(value, at(*message.receive).shape.parts[0]))
+      reject("what is received has another shape than what is sent");
+    message.number = next++;
+  }
+  // The numbers of messages, in the order in which steps were read.
+  for (std::size_t program = 0; program < programs_.size(); ++program) {
+    std::size_t step = 0;
+    const auto& instructions = programs_[program].module.main().instructions;
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+      const Site site{program, i};
+      const std::string& opcode = instructions[i].opcode;
+      if (!may_communicate(opcode) || opcode == "send-done") continue;
+      auto& numbers = steps_[program].at(step++).numbers;
+      const bool is_done = opcode == "recv-done";
+      if (!is_done && opcode != "send" && opcode != "recv") continue;
+      const Site start = is_done ? dones_.at(site) : site;
+      Sources sources(programs_[program].devices.size());
+      for (const auto& [source, target] : pairs_.at(start)) {
+        const Message& message = messages_.at({at(start).number("channel_id", -1), source, target});
+        const std::size_t own = own_number_[opcode == "send" ? source : target];
+        numbers.at(own) = message.number;
+        const Site value{message.send->program, at(*message.send).operands[0]};
+        sources[own] = {value, own_number_[source]};
+      }
+      if (is_done) receives_.emplace(site, std::move(sources));
+    }
+  }
+}
+
+void Programs::read_collective(const Site& site, Interpreter& interpreter, Arithmetic& arithmetic) {
+  const Instruction& instruction = at(site);
+  const Program& program = programs_[site.program];
+  Groups groups;
+  std::map<std::size_t, std::size_t> sources;
+  if (instruction.opcode.starts_with("collective-permute")) {
+    // Executed on the numbers of devices. All that are connected wait for each other.
+    Value value;
+    const Type type = type_called("s32");
+    for (std::size_t id = 0; id < program.counts.count(); ++id)
+      value.devices.push_back(std::make_shared<const Tensor>(
+          Tensor{type, {}, {arithmetic.integer(static_cast<std::int64_t>(id) + 1, type)}}));
+    value = interpreter.result(program.module.main(), instruction, {&value});
+    std::vector<std::size_t> root(value.devices.size());
+    std::iota(root.begin(), root.end(), 0);
+    const auto root_of = [&](std::size_t id) {
+      while (root[id] != id) id = root[id];
+      return id;
+    };
+    for (std::size_t id = 0; id < root.size(); ++id) {
+      const auto source = static_cast<std::size_t>(value.devices[id]->cells.at(0).value);
+      if (source == 0) continue;
+      sources[program.device_of(id)] = program.device_of(source - 1);
+      root[root_of(id)] = root_of(source - 1);
+    }
+    std::map<std::size_t, std::vector<std::size_t>> components;
+    for (std::size_t id = 0; id < root.size(); ++id)
+      components[root_of(id)].push_back(program.device_of(id));
+    for (auto& [first, members] : components) groups.push_back(std::move(members));
+  } else {
+    const bool reduces = !instruction.opcode.starts_with("all-to-all") &&
+                         instruction.opcode != "collective-broadcast";
+    for (auto& group : interpreter.groups_of(instruction, reduces)) {
+      for (std::size_t& each : group) each = program.device_of(each);
+      groups.push_back(std::move(group));
+    }
+  }
+  std::erase_if(groups, [&](const auto& group) {
+    return std::none_of(group.begin(), group.end(),
+                        [&](std::size_t each) { return program_of_.at(each) == site.program; });
+  });
+  const std::int64_t channel = instruction.number("channel_id", 0);
+  Step step{instruction.opcode.ends_with("-start") ? Step::Kind::Start : Step::Kind::Collective,
+            std::vector<std::uint32_t>(program.devices.size(), kNoNumber)};
+  bool spans = false;
+  for (const auto& group : groups) {
+    const bool is_wide = std::any_of(group.begin(), group.end(), [&](std::size_t each) {
+      return program_of_[each] != site.program;
+    });
+    spans = spans || is_wide;
+    auto number = static_cast<std::uint32_t>(meetings_.size());
+    if (is_wide) {
+      if (channel <= 0) not_covered("a collective that spans programs, without a channel");
+      number = spanning_meetings_.emplace(std::pair(channel, group), number).first->second;
+    }
+    if (number == meetings_.size()) meetings_.push_back(group.size());
+    for (const std::size_t each : group) {
+      if (program_of_[each] == site.program) step.numbers[own_number_[each]] = number;
+    }
+  }
+  by_channel_[{site.program, channel}].push_back(site);
+  steps_[site.program].push_back(std::move(step));
+  if (!spans) return;
+  groups_[site] = std::move(groups);
+  permutes_[site] = std::move(sources);
+}
+
+void Programs::match_collectives(Budget& budget) {
+  for (const auto& [first, own_groups] : groups_) {
+    const std::int64_t channel = at(first).number("channel_id", 0);
+    std::set<Site> all = {first};
+    std::vector<Site> open = {first};
+    while (!open.empty()) {
+      const Site site = open.back();
+      open.pop_back();
+      for (const auto& group : groups_.at(site)) {
+        budget.spend(16 * group.size());
+        for (const std::size_t device : group) {
+          const auto found = by_channel_.find({program_of_[device], channel});
+          if (found == by_channel_.end()) reject("a collective without its counterpart");
+          if (found->second.size() != 1) not_covered("several collectives of one channel");
+          const Site other = found->second[0];
+          const auto known = groups_.find(other);
+          if (known == groups_.end() ||
+              std::find(known->second.begin(), known->second.end(), group) == known->second.end())
+            reject("programs have a group of a collective differently");
+          if (!all.insert(other).second) continue;
+          require_same_operation(first, other);
+          open.push_back(other);
+        }
+      }
+    }
+    spanning_[first].assign(all.begin(), all.end());
+  }
+}
+
+void Programs::require_same_operation(const Site& a, const Site& b) const {
+  const auto shapes = [&](const Site& site) {
+    std::vector<Shape> all = arrays_of(at(site).shape);
+    for (const std::uint32_t operand : at(site).operands) {
+      for (Shape& shape : arrays_of(at({site.program, operand}).shape))
+        all.push_back(std::move(shape));
+    }
+    return all;
+  };
+  const auto a_shapes = shapes(a);
+  const auto b_shapes = shapes(b);
+  const bool has_reducer = at(a).has("to_apply");
+  const auto reducer = [&](const Site& site) {
+    return reducer_of(programs_[site.program].module, at(site));
+  };
+  if (description_of(at(a)) != description_of(at(b)) || has_reducer != at(b).has("to_apply") ||
+      !std::equal(a_shapes.begin(), a_shapes.end(), b_shapes.begin(), b_shapes.end(), are_same))
+    reject("a collective that programs have differently");
+  if (has_reducer && (!reducer(a) || reducer(a) != reducer(b)))
+    not_covered("a reducer of a collective that spans programs");
+}
+
+}  // namespace p2::kernel::xla

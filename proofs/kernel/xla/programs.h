@@ -1,0 +1,118 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "proofs/kernel/xla/interpreter.h"
+
+namespace p2::kernel::xla {
+
+// Several programs, each on devices of its own: what they say to each other (docs/certificates.md).
+
+/// A program, and the devices that run it.
+struct Program {
+  Program(Module module_run, std::vector<std::size_t> devices_running, std::size_t all);
+
+  Module module;
+  std::vector<std::size_t> devices;  ///< of the whole, ascending
+  Devices counts;                    ///< that the module is made for
+  bool is_alone = true;              ///< it is made for the devices that run it, not for all
+
+  std::size_t device_of(std::size_t id) const { return is_alone ? devices.at(id) : id; }
+};
+
+/// An instruction of the entry of a program.
+struct Site {
+  std::size_t program = 0, instruction = 0;
+  auto operator<=>(const Site&) const = default;
+};
+
+/// In the order of the text of a program, an instruction that communicates.
+struct Step {
+  enum class Kind : std::uint8_t {
+    Receive,      ///< allows the sends of messages
+    Send,         ///< waits until all of its messages are allowed, and makes them
+    ReceiveDone,  ///< waits until all of its messages are made
+    Collective,   ///< waits until all members have come to it
+    Start,        ///< goes on
+    Done,         ///< waits until all members have executed the start
+  };
+  Kind kind = Kind::Collective;
+  /// By device of the program: the message or the meeting; kNoNumber for a device that has none.
+  std::vector<std::uint32_t> numbers;
+};
+
+/// The communication of programs that all wait for each other as they should. Ends the check where
+/// devices would wait forever, and where what programs do is not understood.
+class Programs {
+ public:
+  Programs(std::vector<Program> programs, std::size_t devices, Budget& budget);
+
+  std::size_t count() const { return programs_.size(); }
+  const Program& at(std::size_t program) const { return programs_.at(program); }
+  std::size_t device_count() const { return program_of_.size(); }
+  std::size_t program_of(std::size_t device) const { return program_of_.at(device); }
+  /// The number of a device among those of its program.
+  std::size_t own_number(std::size_t device) const { return own_number_.at(device); }
+  const Instruction& at(const Site& site) const {
+    return programs_.at(site.program).module.main().instructions.at(site.instruction);
+  }
+
+  /// Of a recv-done by device of its program: who computes what it gets, and on which of his
+  /// devices.
+  using Sources = std::vector<std::optional<std::pair<Site, std::size_t>>>;
+  const std::map<Site, Sources>& receives() const { return receives_; }
+  /// Of collectives that span programs, all instructions that are one with each, itself among them.
+  const std::map<Site, std::vector<Site>>& spanning() const { return spanning_; }
+  /// The groups of a spanning collective that devices of its program are in, as devices of the
+  /// whole.
+  const std::vector<std::vector<std::size_t>>& groups(const Site& site) const {
+    return groups_.at(site);
+  }
+  /// Of a spanning collective-permute, by target.
+  const std::map<std::size_t, std::size_t>& sources(const Site& site) const {
+    return permutes_.at(site);
+  }
+
+ private:
+  using Groups = std::vector<std::vector<std::size_t>>;
+  struct Message {
+    std::optional<Site> send, receive;
+    std::uint32_t number = 0;
+  };
+
+  void read(std::size_t program, Budget& budget);
+  void read_message(const Site& site);
+  void read_done(const Site& site, std::map<std::size_t, std::size_t>& steps);
+  void read_collective(const Site& site, Interpreter& interpreter, Arithmetic& arithmetic);
+  void match_messages();
+  void match_collectives(Budget& budget);
+  void require_same_operation(const Site& a, const Site& b) const;
+  void require_progress(Budget& budget) const;  // program_order.cpp
+
+  std::vector<Program> programs_;
+  std::vector<std::size_t> program_of_, own_number_;
+  std::vector<std::vector<Step>> steps_;  ///< by program
+  std::map<std::tuple<std::int64_t, std::size_t, std::size_t>, Message> messages_;
+  std::map<Site, std::vector<std::pair<std::size_t, std::size_t>>> pairs_;
+  std::map<Site, Site> dones_;         ///< of recv-dones, the recv
+  std::set<Site> ended_;               ///< recvs
+  std::vector<std::size_t> meetings_;  ///< how many devices take part
+  std::map<std::pair<std::int64_t, std::vector<std::size_t>>, std::uint32_t> spanning_meetings_;
+  std::map<Site, Groups> groups_;
+  std::map<Site, std::map<std::size_t, std::size_t>> permutes_;
+  std::map<std::pair<std::size_t, std::int64_t>, std::vector<Site>> by_channel_;
+  std::map<Site, Sources> receives_;
+  std::map<Site, std::vector<Site>> spanning_;
+};
+
+/// Of a device that does not take part in a step.
+constexpr std::uint32_t kNoNumber = UINT32_MAX;
+
+}  // namespace p2::kernel::xla
