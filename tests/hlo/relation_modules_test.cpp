@@ -11,6 +11,8 @@
 
 #include "proofs/kernel/xla/relation.h"
 
+#include "tests/hlo/related_pairs.h"
+
 namespace p2::hlo::small {
 namespace {
 

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tests/hlo/related_pairs.h"
+
 namespace p2::hlo::small {
 namespace {
 
@@ -427,8 +429,8 @@ void SmallProgram::for_each_fact(const Found& found) {
   const auto whole = kernel::xla::read_module(whole_text(), "whole");
   const auto local = kernel::xla::read_module(local_text(), "local");
   const auto arrays = executed();
-  RelatedOnDevices modules(whole, local, {1, static_cast<std::int64_t>(devices_)},
-                                      relations_, {}, budget);
+  RelatedOnDevices modules(whole, local, {1, static_cast<std::int64_t>(devices_)}, relations_, {},
+                           budget);
   std::map<std::size_t, Array> inputs;
   for (std::size_t k = 0; k < wholes_.size(); ++k) inputs[k] = wholes_[k];
   WholeTensors tensors(modules.tensors(), inputs);

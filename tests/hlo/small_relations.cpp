@@ -430,6 +430,8 @@ std::string contradiction(const kernel::xla::RelatedModules& modules, const Fact
     }
   }
   if (fact.view && fact.partial) return "a view of parts";
+  // Of a sum of which devices have some summands only what is made of it is checked.
+  if (fact.share) return "";
   const auto pairs = matching(places, devices.size());
   if (fact.partial) {
     const auto& partial = modules.places().partial_at(*fact.partial);
