@@ -15,6 +15,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "engine/hlo/explanation/explanation.h"
 #include "engine/hlo/interpreter/block_modules.h"
 #include "engine/hlo/interpreter/execution.h"
 #include "engine/hlo/interpreter/interpreter.h"
@@ -475,6 +476,24 @@ TEST_CASE("of data-parallel ranks that have equal rows one is executed") {
   CHECK(verdict_on_classes("  gathered = f32[96] all-gather(part)" + groups +
                            ", dimensions={0}\n  rows = f32[16,6] reshape(gathered)\n  all = f32[6] "
                            "reduce(rows, zero), dimensions={0}, to_apply=add\n") == "valid on 0");
+}
+
+TEST_CASE("a module that is too large to be executed is refuted, explained and repaired") {
+  const auto before = module_of(before_text(
+      "x = f32[6000,8000] parameter(0), sharding={devices=[1,2]<=[2]}\n w = f32[8000,9000] "
+      "parameter(1), sharding={devices=[2,1]<=[2]}\n ROOT y = f32[6000,9000] dot(x, w), "
+      "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"));
+  const auto after = module_of(after_text(
+      "x = f32[6000,4000] parameter(0)\n w = f32[4000,9000] parameter(1)\n part = f32[6000,9000] "
+      "dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n ROOT y = f32[6000,9000] "
+      "copy(part)\n"));
+  const ModuleDecision decision = compare(before, after, {}, {});
+  CHECK(summary(decision) == "invalid value");
+  const auto explanation = explain(*before, *after, decision, {});
+  REQUIRE(explanation);
+  CHECK(explanation->is_on_blocks);
+  REQUIRE(explanation->repair);
+  CHECK(explanation->repair->words == "an all-reduce (add) over {0,1} after part");
 }
 
 TEST_CASE("a difference that rounding may make is none") {

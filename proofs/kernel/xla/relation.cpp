@@ -371,10 +371,10 @@ Runners::Runners(const Devices& devices) : all(devices), ids(devices.count()) {
 }
 
 WholeModule::WholeModule(const Module& module, const std::set<std::string>& equal,
-                         const Devices& devices, bool are_own, Budget& budget)
+                         const Devices& devices, bool has_own_inputs, Budget& budget)
     : tensors(equal),
       places(devices.count()),
-      are_own(are_own),
+      are_own(has_own_inputs),
       devices_(devices),
       numbers_(make_numbers(0, 0)),
       interpreter_(module, *numbers_, devices_, budget) {

@@ -326,10 +326,10 @@ struct Relation {
 /// The tensors that a module which is not partitioned computes.
 class WholeModule {
  public:
-  /// `equal` are the constants that Tensors takes as equal. With `are_own` it runs on all devices,
-  /// too, each of which has inputs of its own.
+  /// `equal` are the constants that Tensors takes as equal. It may run on all devices, too, each of
+  /// which has inputs of its own.
   WholeModule(const Module& module, const std::set<std::string>& equal, const Devices& devices,
-              bool are_own, Budget& budget);
+              bool has_own_inputs, Budget& budget);
 
   /// An array that a loop changes: tensors.
   struct Variable {
@@ -350,7 +350,7 @@ class WholeModule {
   std::vector<std::size_t> conditions;  ///< of loops
   std::vector<Border> borders;          ///< in `places`
   Places places;
-  const bool are_own;
+  const bool are_own;    ///< whether inputs are
   bool has_own = false;  ///< whether devices may have tensors of their own
 
   // relation_manual.cpp
