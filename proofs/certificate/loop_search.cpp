@@ -80,7 +80,7 @@ class LoopSearch {
 
  private:
   const Fact& fact(std::size_t number) const { return modules_.facts()[number]; }
-  const RelatedModules::Variable& variable(const Assumption& assumption) const {
+  const kernel::xla::WholeModule::Variable& variable(const Assumption& assumption) const {
     return modules_.variables()[assumption.variable];
   }
   const Index& sizes_of(std::size_t tensor) const { return modules_.tensors().at(tensor).sizes; }

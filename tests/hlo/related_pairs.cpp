@@ -1,5 +1,6 @@
 #include "tests/hlo/related_pairs.h"
 
+#include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "engine/hlo/module_relation.h"
@@ -74,6 +75,13 @@ std::string with(std::string text, const std::string& computations) {
 }
 
 }  // namespace
+
+kernel::Verdict verdict_of(const Pair& pair) {
+  const auto made = related(whole(pair), local(pair), relation_json(pair.held));
+  if (made.index() == 1) return kernel::Verdict::Incomplete;
+  CHECK(executed(std::get<0>(made)) != kernel::Verdict::Rejected);
+  return kernel::Verdict::Accepted;
+}
 
 std::string whole(const Pair& pair) {
   return with(before_text(pair.before), pair.computations_before);

@@ -36,6 +36,8 @@ std::variant<CertificateFiles, std::string> related(const std::string& before,
 /// What executing the modules says of the problem: Accepted, Rejected where a run differs, or
 /// Incomplete.
 kernel::Verdict executed(const CertificateFiles& files);
+/// Accepted if the pair has a certificate, which execution has to confirm; else Incomplete.
+kernel::Verdict verdict_of(const Pair& pair);
 
 // The attributes of a collective along an axis.
 constexpr const char* kAlongA =

@@ -59,11 +59,6 @@ const std::vector<Change>& changes() {
   return kAll;
 }
 
-Verdict verdict_of(const Pair& pair) {
-  const auto made = related(whole(pair), local(pair), relation_json(pair.held));
-  return made.index() == 0 ? Verdict::Accepted : Verdict::Incomplete;
-}
-
 /// What execution says.
 Verdict truth_of(const Pair& pair) {
   ComparisonOptions options;

@@ -51,13 +51,6 @@ const std::string kNumbered =
     "  id = u32[] partition-id()\n  f = f32[] convert(id)\n"
     "  s = f32[2,8] broadcast(f), dimensions={}\n";
 
-Verdict verdict_of(const Pair& pair) {
-  const auto made = related(whole(pair), local(pair), relation_json(pair.held));
-  if (made.index() == 1) return Verdict::Incomplete;
-  CHECK(executed(std::get<0>(made)) != Verdict::Rejected);
-  return Verdict::Accepted;
-}
-
 TEST_CASE("manual parts are related by what every device computes") {
   const std::vector<Pair> pairs = {
       {rows(kNegated + sum(kAlongA) + kAdded), kLocal + kNegated + sum(kAlongA) + kAdded + kRoot,

@@ -369,8 +369,8 @@ TEST_CASE("a reduction over devices has every element once") {
   CHECK(places.partial_at(**half).copies == Numbering{0, 0, 2, 2});
 
   const std::size_t halves = places.partial({Op::Add, one, {0, 1, 0, 1}});
-  CHECK(places.refined(halves, {0, 0, 2, 2}));
-  CHECK(!places.refined(halves, {0, 1, 0, 1}));
+  CHECK(places.refined(halves, Numbering{0, 0, 2, 2}));
+  CHECK(!places.refined(halves, Numbering{0, 1, 0, 1}));
 }
 
 }  // namespace
