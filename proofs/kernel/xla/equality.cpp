@@ -131,6 +131,10 @@ class Comparison {
     if (!fits || local.inputs.size() != inputs_[1 - global_].size())
       not_covered("inputs or outputs that are not arrays");
     for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const Tensors::Tensor& whole = related.tensors().at(related.output(k));
+      const Shape& shape = outputs_[global_][k];
+      if (whole.sizes != shape.sizes || whole.kind != kind_of(shape.type))
+        malformed("the shape of an output");
       if (!related.answers(outputs[k], k, relations_[1][k]))
         reject("the fact about output " + std::to_string(k) + " is not what the relation says");
     }

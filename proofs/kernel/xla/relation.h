@@ -73,6 +73,9 @@ struct FlatModule {
   std::vector<std::optional<std::size_t>> of_entry;
 };
 
+/// Where a part begins or ends that is written for one device.
+bool is_border(const Instruction& instruction);
+
 /// What an operation is, besides its operands and the type of its result.
 struct Form {
   std::string opcode;
@@ -80,6 +83,9 @@ struct Form {
   std::vector<Index> numbers;  ///< dimensions and sizes, as relation_tensors.cpp lists them
   auto operator<=>(const Form&) const = default;
 };
+inline std::int64_t element_of(const Index& index, std::int64_t at) {
+  return index.at(static_cast<std::size_t>(at));
+}
 bool is_one_of(const std::string& name, std::initializer_list<const char*> names);
 /// `float` for all types of real numbers.
 std::string kind_of(const Type& type);

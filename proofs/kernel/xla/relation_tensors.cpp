@@ -1,4 +1,4 @@
-// Modules without calls and tuples, the operations of whole tensors, and what is equal by form.
+// Whole tensors as functions of the inputs, and what is equal by form.
 
 #include <algorithm>
 #include <cmath>
@@ -10,311 +10,6 @@
 #include "proofs/kernel/xla/relation.h"
 
 namespace p2::kernel::xla {
-namespace {
-
-Index numbers_under(const Instruction& instruction, const char* key) {
-  return instruction.numbers(key);
-}
-
-std::size_t operands_of(const std::string& opcode) {
-  if (is_one_of(opcode, {"clamp", "select"})) return 3;
-  return is_one_of(opcode, {"add", "and", "atan2", "compare", "divide", "maximum", "minimum",
-                            "multiply", "or", "power", "remainder", "shift-left",
-                            "shift-right-arithmetic", "shift-right-logical", "subtract", "xor"})
-             ? 2
-             : 1;
-}
-
-bool may_be_scalar(const std::string& opcode, std::size_t operand) {
-  return (opcode == "select" && operand == 0) || (opcode == "clamp" && operand != 1);
-}
-
-/// Whether these are different dimensions of a tensor of `rank`.
-bool are_dimensions(const Index& list, std::size_t rank) {
-  const std::set<std::int64_t> all(list.begin(), list.end());
-  return all.size() == list.size() &&
-         (all.empty() || (*all.begin() >= 0 && *all.rbegin() < static_cast<std::int64_t>(rank)));
-}
-
-std::int64_t get(const Index& index, std::int64_t at) {
-  return index.at(static_cast<std::size_t>(at));
-}
-
-std::optional<Index> sizes_of_dot(const Form& form, const Index& x, const Index& y) {
-  const auto& [xb, yb, xc, yc] =
-      std::tie(form.numbers.at(0), form.numbers.at(1), form.numbers.at(2), form.numbers.at(3));
-  Index of_x = xb;
-  Index of_y = yb;
-  of_x.insert(of_x.end(), xc.begin(), xc.end());
-  of_y.insert(of_y.end(), yc.begin(), yc.end());
-  if (xb.size() != yb.size() || xc.size() != yc.size() || !are_dimensions(of_x, x.size()) ||
-      !are_dimensions(of_y, y.size()))
-    return std::nullopt;
-  Index sizes;
-  for (std::size_t k = 0; k < of_x.size(); ++k) {
-    if (get(x, of_x[k]) != get(y, of_y[k])) return std::nullopt;
-    if (k < xb.size()) sizes.push_back(get(x, of_x[k]));
-  }
-  for (const auto* side : {&x, &y}) {
-    for (std::size_t i = 0; i < side->size(); ++i) {
-      if (!contains(side == &x ? of_x : of_y, i)) sizes.push_back((*side)[i]);
-    }
-  }
-  return sizes;
-}
-
-std::optional<Index> sizes_of_gather(const Form& form, const Index& x, const Index& indices) {
-  const auto& [offset, collapsed, map, batching, of_indices, vector, slices] =
-      std::tie(form.numbers.at(0), form.numbers.at(1), form.numbers.at(2), form.numbers.at(3),
-               form.numbers.at(4), form.numbers.at(5), form.numbers.at(6));
-  Index dropped = collapsed;
-  dropped.insert(dropped.end(), batching.begin(), batching.end());
-  const auto along = static_cast<std::size_t>(vector.at(0));
-  const bool has_vector = along < indices.size();
-  Index lists = of_indices;
-  if (has_vector) lists.push_back(vector[0]);
-  const std::size_t rank = indices.size() - (has_vector ? 1 : 0) + offset.size();
-  if (slices.size() != x.size() || !are_dimensions(dropped, x.size()) ||
-      !are_dimensions(map, x.size()) || !are_dimensions(lists, indices.size()) ||
-      !are_dimensions(offset, rank) || offset.size() + dropped.size() != x.size() ||
-      batching.size() != of_indices.size() || !std::is_sorted(offset.begin(), offset.end()) ||
-      (has_vector ? indices[along] : 1) != std::ssize(map))
-    return std::nullopt;
-  Index kept;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (slices[i] < 0 || slices[i] > x[i]) return std::nullopt;
-    if (!contains(dropped, i))
-      kept.push_back(slices[i]);
-    else if (slices[i] != 1)
-      return std::nullopt;
-  }
-  for (std::size_t k = 0; k < batching.size(); ++k) {
-    if (get(x, batching[k]) != get(indices, of_indices[k])) return std::nullopt;
-  }
-  Index sizes;
-  for (std::size_t i = 0, slice = 0, other = 0; i < rank; ++i) {
-    if (has_vector && other == along) ++other;
-    sizes.push_back(contains(offset, i) ? kept.at(slice++) : indices.at(other++));
-  }
-  return sizes;
-}
-
-std::optional<Index> sizes_of_scatter(const Form& form, const Index& x, const Index& indices,
-                                      const Index& updates) {
-  Form gathering = form;
-  Index slices(x.size(), 1);
-  for (std::size_t i = 0, next = 0; i < x.size(); ++i) {
-    if (contains(form.numbers.at(1), i) || contains(form.numbers.at(3), i)) continue;
-    if (next == form.numbers[0].size()) return std::nullopt;
-    slices[i] = get(updates, form.numbers[0][next++]);
-  }
-  gathering.numbers.push_back(std::move(slices));
-  const auto windows = sizes_of_gather(gathering, x, indices);
-  return windows == updates ? std::optional(x) : std::nullopt;
-}
-
-}  // namespace
-
-bool is_one_of(const std::string& name, std::initializer_list<const char*> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string kind_of(const Type& type) { return type.is_float() ? "float" : type.name; }
-
-std::optional<Op> reducer_of(const Module& module, const Instruction& instruction) {
-  const Computation& computation = module.called(instruction.attribute("to_apply"));
-  for (const std::uint32_t each : computation.parameters) {
-    const Shape& shape = computation.instructions.at(each).shape;
-    if (shape.is_tuple || !shape.sizes.empty()) return std::nullopt;
-  }
-  return commutative_op(computation);
-}
-
-Form form_of(const Module& module, const Node& node, const std::vector<Index>& operands) {
-  const Instruction& instruction = *node.instruction;
-  const std::string& opcode = instruction.opcode;
-  const auto list = [&](const char* key) { return numbers_under(instruction, key); };
-  const auto reducer = [&]() -> std::string {
-    const auto op = reducer_of(module, instruction);
-    return op ? module.called(instruction.attribute("to_apply"))
-                    .instructions[module.called(instruction.attribute("to_apply")).root]
-                    .opcode
-              : description_of(module, instruction);
-  };
-  const auto types = [&] {
-    std::string text = " " + node.shape.type.name;
-    for (const std::uint32_t each : instruction.operands)
-      text += " " + node.computation->instructions.at(each).shape.type.name;
-    return text;
-  };
-  Form form{opcode, "", {}};
-  if (op_called(opcode)) {
-    if (opcode == "compare")
-      form.text = instruction.attribute("direction") +
-                  (instruction.has("type") ? " " + instruction.attribute("type") : "");
-    if (opcode == "bitcast-convert") form.text = types();
-    if (opcode == "reduce-precision") form.text = description_of(module, instruction);
-  } else if (opcode == "iota") {
-    form.numbers = {{instruction.number("iota_dimension", 0)}, node.shape.sizes};
-  } else if (opcode == "broadcast") {
-    form.numbers = {list("dimensions"), node.shape.sizes};
-  } else if (opcode == "reshape" || opcode == "bitcast") {
-    form.opcode = "reshape";
-    form.numbers = {node.shape.sizes};
-  } else if (opcode == "transpose" || opcode == "reverse" || opcode == "concatenate") {
-    form.numbers = {list("dimensions")};
-  } else if (opcode == "slice" || opcode == "pad") {
-    form.numbers.resize(3);
-    const auto rows = opcode == "slice" ? ranges_of(instruction.attribute("slice"))
-                                        : edges_of(instruction.attribute("padding"));
-    for (const Index& row : rows) {
-      for (std::size_t k = 0; k < 3; ++k) form.numbers[k].push_back(row.at(k));
-    }
-  } else if (opcode == "dot" && !instruction.has("sparsity")) {
-    form.numbers = {list("lhs_batch_dims"), list("rhs_batch_dims"), list("lhs_contracting_dims"),
-                    list("rhs_contracting_dims")};
-  } else if (opcode == "reduce" && operands.size() == 2) {
-    form.text = reducer();
-    form.numbers = {list("dimensions")};
-  } else if (opcode == "gather") {
-    form.numbers = {list("offset_dims"),
-                    list("collapsed_slice_dims"),
-                    list("start_index_map"),
-                    list("operand_batching_dims"),
-                    list("start_indices_batching_dims"),
-                    {instruction.number("index_vector_dim", 0)},
-                    list("slice_sizes")};
-  } else if (opcode == "scatter" && operands.size() == 3) {
-    form.text = reducer();
-    form.numbers = {list("update_window_dims"),
-                    list("inserted_window_dims"),
-                    list("scatter_dims_to_operand_dims"),
-                    list("input_batching_dims"),
-                    list("scatter_indices_batching_dims"),
-                    {instruction.number("index_vector_dim", 0)}};
-  } else if (opcode == "dynamic-slice") {
-    form.numbers = {list("dynamic_slice_sizes")};
-  } else if (opcode != "dynamic-update-slice") {
-    form.opcode = "function";
-    form.text = description_of(module, instruction) + types() + " " + std::to_string(node.part);
-    for (const Index& sizes : operands) form.numbers.push_back(sizes);
-    form.numbers.push_back(node.shape.sizes);
-  }
-  return form;
-}
-
-std::optional<Index> sizes_of(const Form& form, const std::vector<Index>& operands) {
-  const std::string& opcode = form.opcode;
-  if (opcode == "function") {
-    return std::equal(operands.begin(), operands.end(), form.numbers.begin(),
-                      form.numbers.end() - 1)
-               ? std::optional(form.numbers.back())
-               : std::nullopt;
-  }
-  if (opcode == "iota") {
-    const bool is_inside =
-        form.numbers[0][0] >= 0 && form.numbers[0][0] < std::ssize(form.numbers[1]);
-    return is_inside && operands.empty() ? std::optional(form.numbers[1]) : std::nullopt;
-  }
-  if (operands.empty()) return std::nullopt;
-  const Index& x = operands[0];
-  if (op_called(opcode)) {
-    if (operands.size() != operands_of(opcode)) return std::nullopt;
-    const Index& sizes = operands.size() > 1 ? operands[1] : x;
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (operands[k] != sizes && !(may_be_scalar(opcode, k) && operands[k].empty()))
-        return std::nullopt;
-    }
-    return sizes;
-  }
-  const bool is_single =
-      is_one_of(opcode, {"broadcast", "reshape", "transpose", "reverse", "slice"});
-  if (is_single && operands.size() != 1) return std::nullopt;
-  const auto product = [](const Index& sizes) {
-    double all = 1;
-    for (const std::int64_t size : sizes) all *= static_cast<double>(size);
-    return all;
-  };
-  if (opcode == "reshape") {
-    const Index& sizes = form.numbers[0];
-    const bool is_small = product(x) < 9e15;
-    return is_small && product(x) == product(sizes) ? std::optional(sizes) : std::nullopt;
-  }
-  const Index list = form.numbers.empty() ? Index{} : form.numbers[0];
-  if (opcode == "broadcast") {
-    const Index& sizes = form.numbers[1];
-    if (!are_dimensions(list, sizes.size()) || list.size() != x.size()) return std::nullopt;
-    for (std::size_t k = 0; k < list.size(); ++k) {
-      if (get(sizes, list[k]) != x[k]) return std::nullopt;
-    }
-    return sizes;
-  }
-  if (opcode == "transpose") {
-    if (!are_dimensions(list, x.size()) || list.size() != x.size()) return std::nullopt;
-    Index sizes;
-    for (const std::int64_t each : list) sizes.push_back(get(x, each));
-    return sizes;
-  }
-  if (opcode == "reverse") return are_dimensions(list, x.size()) ? std::optional(x) : std::nullopt;
-  if (opcode == "slice" || opcode == "pad") {
-    const auto& [first, second, third] =
-        std::tie(form.numbers[0], form.numbers[1], form.numbers[2]);
-    if (first.size() != x.size() || operands.size() != (opcode == "pad" ? 2 : 1) ||
-        (opcode == "pad" && !operands[1].empty()))
-      return std::nullopt;
-    Index sizes;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      if (opcode == "pad") {
-        sizes.push_back(x[i] + first[i] + second[i] +
-                        std::max<std::int64_t>(x[i] - 1, 0) * third[i]);
-        if (third[i] < 0 || sizes.back() < 0) return std::nullopt;
-        continue;
-      }
-      if (first[i] < 0 || second[i] < first[i] || second[i] > x[i] || third[i] < 1)
-        return std::nullopt;
-      sizes.push_back((second[i] - first[i] + third[i] - 1) / third[i]);
-    }
-    return sizes;
-  }
-  if (opcode == "concatenate") {
-    if (list.size() != 1 || !are_dimensions(list, x.size())) return std::nullopt;
-    const auto along = static_cast<std::size_t>(list[0]);
-    Index sizes = x;
-    sizes[along] = 0;
-    for (Index other : operands) {
-      if (other.size() != x.size()) return std::nullopt;
-      sizes[along] += other[along];
-      other[along] = sizes[along];
-      if (other != sizes) return std::nullopt;
-    }
-    return sizes;
-  }
-  if (opcode == "dot")
-    return operands.size() == 2 ? sizes_of_dot(form, x, operands[1]) : std::nullopt;
-  if (opcode == "reduce") {
-    if (operands.size() != 2 || !operands[1].empty() || !are_dimensions(list, x.size()))
-      return std::nullopt;
-    Index sizes;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      if (!contains(list, i)) sizes.push_back(x[i]);
-    }
-    return sizes;
-  }
-  if (opcode == "gather")
-    return operands.size() == 2 ? sizes_of_gather(form, x, operands[1]) : std::nullopt;
-  if (opcode == "scatter")
-    return operands.size() == 3 ? sizes_of_scatter(form, x, operands[1], operands[2])
-                                : std::nullopt;
-  const bool is_update = opcode == "dynamic-update-slice";
-  if (!is_update && opcode != "dynamic-slice") return std::nullopt;
-  const Index sizes = is_update ? operands.at(1) : list;
-  const std::size_t first = is_update ? 2 : 1;
-  if (sizes.size() != x.size() || operands.size() != x.size() + first) return std::nullopt;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (sizes[i] < 0 || sizes[i] > x[i] || !operands[first + i].empty()) return std::nullopt;
-  }
-  return is_update ? x : sizes;
-}
 
 std::size_t Tensors::intern(Tensor tensor) {
   const auto [found, is_new] = numbers_.emplace(std::move(tensor), tensors_.size());
@@ -595,14 +290,14 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   if (opcode == "gather" && form.numbers[2].size() == 1) {
     // A gather clamps its indices by itself.
     const Tensor indices = at(operands[1]);
-    const std::int64_t most =
-        get(at(operands[0]).sizes, form.numbers[2][0]) - get(form.numbers[6], form.numbers[2][0]);
+    const std::int64_t most = element_of(at(operands[0]).sizes, form.numbers[2][0]) -
+                              element_of(form.numbers[6], form.numbers[2][0]);
     if (indices.form.opcode == "clamp" && integer(indices.operands[0]) == 0 &&
         integer(indices.operands[2]) == most)
       return make(form, {operands[0], indices.operands[1]}, kind);
   }
   if (opcode == "iota" && form.numbers[1].size() > 1) {
-    const Index size = {get(form.numbers[1], form.numbers[0][0])};
+    const Index size = {element_of(form.numbers[1], form.numbers[0][0])};
     const auto line = make({"iota", "", {{0}, size}}, {}, kind);
     return line ? make({"broadcast", "", {form.numbers[0], form.numbers[1]}}, {*line}, kind)
                 : std::nullopt;
@@ -622,13 +317,13 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     if (std::is_sorted(order.begin(), order.end())) return operands[0];
     if (x.form.opcode == "transpose") {
       Index both;
-      for (const std::int64_t each : order) both.push_back(get(x.form.numbers[0], each));
+      for (const std::int64_t each : order) both.push_back(element_of(x.form.numbers[0], each));
       return make({"transpose", "", {both}}, x.operands, kind);
     }
     if (is_broadcast) {
       Index dimensions;
       Index sizes;
-      for (const std::int64_t each : order) sizes.push_back(get(x.sizes, each));
+      for (const std::int64_t each : order) sizes.push_back(element_of(x.sizes, each));
       for (const std::int64_t each : x.form.numbers[0])
         dimensions.push_back(std::find(order.begin(), order.end(), each) - order.begin());
       return make({"broadcast", "", {dimensions, sizes}}, x.operands, kind);
@@ -650,7 +345,7 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     }
     if (is_broadcast) {
       Index both;
-      for (const std::int64_t each : x.form.numbers[0]) both.push_back(get(order, each));
+      for (const std::int64_t each : x.form.numbers[0]) both.push_back(element_of(order, each));
       return make({"broadcast", "", {both, form.numbers[1]}}, x.operands, kind);
     }
   }

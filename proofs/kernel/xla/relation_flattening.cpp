@@ -1,0 +1,331 @@
+// Modules without calls and tuples: one node for every array.
+
+#include <algorithm>
+#include <set>
+
+#include "proofs/kernel/input.h"
+#include "proofs/kernel/xla/relation.h"
+
+namespace p2::kernel::xla {
+namespace {
+
+constexpr std::size_t kMaxNodes = 1U << 22U;
+
+/// What an instruction of a flattened module makes: an array, or a tuple; nothing of a token.
+struct Tree {
+  std::optional<std::size_t> node;
+  std::vector<Tree> parts;
+};
+
+bool calls_one_of(const Instruction& instruction, std::initializer_list<const char*> targets) {
+  return instruction.opcode == "custom-call" && instruction.has("custom_call_target") &&
+         is_one_of(std::string(stripped(instruction.attribute("custom_call_target"), '"', '"')),
+                   targets);
+}
+
+/// A note to a compiler, which returns its operand.
+bool is_note(const Instruction& instruction) {
+  return calls_one_of(instruction, {"AwsNeuronTransferWithStaticRing", "MoveToDevice", "MoveToHost",
+                                    "Sharding", "xla.sdy.FuncResultSharding"});
+}
+
+/// Of computations that take operands and nothing else.
+bool is_function(const Node& node) {
+  const Instruction& instruction = *node.instruction;
+  const std::string& opcode = instruction.opcode;
+  if (opcode == "bitcast") {
+    // With the last dimension first in memory it is a reshape.
+    const Shape& from = node.computation->instructions.at(instruction.operands.at(0)).shape;
+    const auto is_plain = [](const Shape& shape) {
+      return shape.tiles.empty() && std::is_sorted(shape.layout.rbegin(), shape.layout.rend());
+    };
+    return is_plain(from) && is_plain(instruction.shape) && from.type == instruction.shape.type;
+  }
+  const bool is_call = calls_one_of(
+      instruction, {"AwsNeuronGelu", "AwsNeuronGeluBackward", "AwsNeuronRmsNorm", "AwsNeuronSilu",
+                    "AwsNeuronSiluBackward", "AwsNeuronSoftmax", "AwsNeuronSoftmaxBackward"});
+  return op_called(opcode) || is_call ||
+         is_one_of(opcode, {"batch-norm-grad",
+                            "batch-norm-inference",
+                            "batch-norm-training",
+                            "broadcast",
+                            "cholesky",
+                            "complex",
+                            "concatenate",
+                            "convolution",
+                            "dot",
+                            "dynamic-slice",
+                            "dynamic-update-slice",
+                            "fft",
+                            "gather",
+                            "imag",
+                            "iota",
+                            "map",
+                            "pad",
+                            "real",
+                            "reduce",
+                            "reduce-window",
+                            "reshape",
+                            "reverse",
+                            "scatter",
+                            "select-and-scatter",
+                            "slice",
+                            "sort",
+                            "topk",
+                            "transpose",
+                            "triangular-solve"});
+}
+
+class Flattening {
+ public:
+  Flattening(FlatModule& flat, Budget& budget, bool is_one_of_several)
+      : flat_(flat), budget_(budget), is_one_of_several_(is_one_of_several) {}
+
+  void run() {
+    for (const auto& [name, computation] : flat_.module.computations) {
+      for (const Instruction& each : computation.instructions) {
+        const bool is_message = is_one_of(each.opcode, {"recv", "recv-done", "send", "send-done"});
+        if ((is_message && !is_one_of_several_) ||
+            is_one_of(each.opcode, {"infeed", "outfeed", "rng", "rng-get-and-update-state"}) ||
+            (each.attributes.contains("custom_call_has_side_effect") && !is_note(each) &&
+             !is_border(each)))
+          not_covered(printable(each.opcode));
+      }
+    }
+    const Computation& main = flat_.module.main();
+    std::vector<Tree> arguments;
+    for (const std::uint32_t each : main.parameters) {
+      arguments.push_back(leaves(main, main.instructions[each], main.instructions[each].shape));
+      arrays_of(arguments.back(), flat_.inputs);
+    }
+    arrays_of(of(main, arguments), flat_.outputs);
+  }
+
+ private:
+  static void arrays_of(const Tree& tree, std::vector<std::size_t>& nodes) {
+    if (tree.node) nodes.push_back(*tree.node);
+    for (const Tree& part : tree.parts) arrays_of(part, nodes);
+  }
+
+  void note_first_array(std::size_t instruction, const Tree& tree) {
+    std::vector<std::size_t> arrays;
+    arrays_of(tree, arrays);
+    if (!arrays.empty()) flat_.of_entry[instruction] = arrays[0];
+  }
+
+  static std::size_t parts_of(const Tree& tree) {
+    std::size_t all = tree.parts.size();
+    for (const Tree& part : tree.parts) all += parts_of(part);
+    return all;
+  }
+
+  std::size_t add(Node node) {
+    budget_.spend(64);
+    if (flat_.nodes.size() == kMaxNodes) not_covered("modules of this size");
+    flat_.nodes.push_back(std::move(node));
+    return flat_.nodes.size() - 1;
+  }
+
+  /// Arrays of which nothing is known but their shape.
+  Tree leaves(const Computation& computation, const Instruction& instruction, const Shape& shape) {
+    Tree tree;
+    if (shape.is_tuple) {
+      for (const Shape& part : shape.parts)
+        tree.parts.push_back(leaves(computation, instruction, part));
+    } else if (shape.type.name != "token") {
+      tree.node = add({&computation, &instruction, {}, shape});
+    }
+    return tree;
+  }
+
+  Tree of(const Computation& computation, const std::vector<Tree>& arguments) {
+    if (++depth_ > 64) not_covered("calls nested deeper than 64");
+    if (arguments.size() != computation.parameters.size())
+      malformed("a computation is called with another number of operands");
+    std::vector<Tree> made(computation.instructions.size());
+    for (std::size_t k = 0; k < arguments.size(); ++k) {
+      require_shape(arguments[k], computation.instructions.at(computation.parameters[k]));
+      made.at(computation.parameters[k]) = arguments[k];
+    }
+    if (depth_ == 1) flat_.of_entry.resize(made.size());
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const Instruction& instruction = computation.instructions[i];
+      if (depth_ == 1) note_first_array(i, made[i]);
+      if (instruction.opcode == "parameter") continue;
+      std::vector<Tree> operands;
+      for (const std::uint32_t each : instruction.operands) operands.push_back(made.at(each));
+      made[i] = result(computation, instruction, operands);
+      if (depth_ == 1) note_first_array(i, made[i]);
+      budget_.spend(256 * (1 + parts_of(made[i])));
+      require_shape(made[i], instruction);
+    }
+    --depth_;
+    return made.at(computation.root);
+  }
+
+  /// An array has the shape that an instruction says.
+  void require_shape(const Tree& tree, const Instruction& instruction) const {
+    if (instruction.shape.is_tuple || !tree.node) return;
+    const Shape& shape = flat_.nodes[*tree.node].shape;
+    const bool is_start = instruction.opcode.ends_with("-start");
+    if (!is_start &&
+        (shape.sizes != instruction.shape.sizes || !(shape.type == instruction.shape.type)))
+      malformed("the shape of " + printable(instruction.name));
+  }
+
+  Tree result(const Computation& computation, const Instruction& instruction,
+              std::vector<Tree>& operands) {
+    const std::string& opcode = instruction.opcode;
+    const Shape& shape = instruction.shape;
+    if (opcode == "tuple") return {{}, std::move(operands)};
+    if (opcode == "get-tuple-element") {
+      const std::int64_t index = instruction.number("index", -1);
+      auto& parts = operands.at(0).parts;
+      if (parts.empty()) return leaves(computation, instruction, shape);
+      if (index < 0 || index >= std::ssize(parts)) malformed("no such element of a tuple");
+      return parts[static_cast<std::size_t>(index)];
+    }
+    if (returns_operand(opcode) || is_note(instruction)) return operands.at(0);
+    if (opcode == "while" && !is_one_of_several_)
+      return loop(computation, instruction, operands.at(0));
+    if (is_one_of(opcode, {"call", "fusion", "async-start"})) {
+      const char* key = opcode == "call" ? "to_apply" : "calls";
+      return of(flat_.module.called(instruction.attribute(key)), operands);
+    }
+    Node node{&computation, &instruction, {}, shape, 0, false};
+    node.is_function = is_function(node);
+    for (const Tree& operand : operands) {
+      if (!operand.node) return leaves(computation, instruction, shape);
+      node.operands.push_back(*operand.node);
+    }
+    std::string collective = opcode;
+    if (opcode.ends_with("-start")) collective.resize(opcode.size() - 6);
+    if (is_one_of(collective,
+                  {"all-reduce", "all-gather", "reduce-scatter", "collective-permute"})) {
+      // The shape of other starts is of operands and results.
+      const bool has_operands = collective != opcode && collective != "all-reduce";
+      if (has_operands && shape.parts.size() < 2) return leaves(computation, instruction, shape);
+      const Shape& results = has_operands ? shape.parts[1] : shape;
+      const bool is_single = operands.size() == 1;
+      if (results.is_tuple == is_single || (!is_single && results.parts.size() != operands.size()))
+        return leaves(computation, instruction, shape);
+      Tree tree;
+      for (std::size_t k = 0; k < operands.size(); ++k) {
+        const Shape& part = is_single ? results : results.parts[k];
+        if (part.is_tuple) return leaves(computation, instruction, shape);
+        Node one = node;
+        one.operands = {node.operands[k]};
+        one.shape = part;
+        tree.parts.push_back({add(std::move(one)), {}});
+      }
+      return is_single ? tree.parts[0] : tree;
+    }
+    if (!shape.is_tuple)
+      return shape.type.name == "token" ? Tree{} : Tree{add(std::move(node)), {}};
+    Tree tree;
+    for (const Shape& part : shape.parts) {
+      if (part.is_tuple || is_one_of(opcode, {"while", "conditional"}))
+        return leaves(computation, instruction, shape);
+      node.shape = part;
+      tree.parts.push_back({add(node), {}});
+      ++node.part;
+    }
+    return tree;
+  }
+
+  /// The same tree of other arrays.
+  static Tree with_nodes(Tree tree, std::span<const std::size_t>& nodes) {
+    if (tree.node) {
+      tree.node = nodes.front();
+      nodes = nodes.subspan(1);
+    }
+    for (Tree& part : tree.parts) part = with_nodes(std::move(part), nodes);
+    return tree;
+  }
+
+  /// One iteration. An array that it returns as it is is that before the loop.
+  Tree loop(const Computation& computation, const Instruction& instruction, const Tree& before) {
+    const Computation& body = flat_.module.called(instruction.attribute("body"));
+    const Computation& condition = flat_.module.called(instruction.attribute("condition"));
+    std::vector<std::size_t> first, variables, next;
+    arrays_of(before, first);
+    Loop loop;
+    loop.begin = flat_.nodes.size();
+    for (const std::size_t each : first) {
+      Node node{&body, &body.instructions.at(body.parameters.at(0)), {each}, {}, 0, false};
+      node.shape = flat_.nodes[each].shape;
+      variables.push_back(add(std::move(node)));
+    }
+    std::span<const std::size_t> list(variables);
+    const Tree changing = with_nodes(before, list);
+    arrays_of(of(body, {changing}), next);
+    const Tree goes_on = of(condition, {changing});
+    loop.end = flat_.nodes.size();
+    const auto fits = [&](std::size_t k) {
+      const Shape& shape = flat_.nodes[first[k]].shape;
+      const Shape& after = flat_.nodes[next[k]].shape;
+      return shape.sizes == after.sizes && shape.type == after.type;
+    };
+    bool is_known = next.size() == first.size() && goes_on.node &&
+                    flat_.nodes[*goes_on.node].shape.sizes.empty() &&
+                    flat_.nodes[*goes_on.node].shape.type.is_boolean();
+    for (std::size_t k = 0; is_known && k < first.size(); ++k) is_known = fits(k);
+    if (!is_known) return leaves(computation, instruction, instruction.shape);
+    std::map<std::size_t, std::size_t> kept;
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      if (next[k] == variables[k]) kept[variables[k]] = first[k];
+    }
+    const auto without_kept = [&](std::size_t& node) {
+      const auto found = kept.find(node);
+      if (found != kept.end()) node = found->second;
+    };
+    for (std::size_t i = loop.begin; i < loop.end; ++i) {
+      for (std::size_t& each : flat_.nodes[i].operands) without_kept(each);
+    }
+    for (Loop& inner : flat_.loops) {
+      if (!loop.contains(inner)) continue;
+      for (std::size_t& each : inner.first) without_kept(each);
+      for (std::size_t& each : inner.next) without_kept(each);
+      without_kept(inner.condition);
+    }
+    loop.condition = *goes_on.node;
+    without_kept(loop.condition);
+    std::vector<std::size_t> results;
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      results.push_back(first[k]);
+      if (kept.contains(variables[k])) continue;
+      without_kept(next[k]);
+      Node node{&computation, &instruction, {next[k], loop.condition}, {}, 0, false};
+      node.shape = flat_.nodes[first[k]].shape;
+      results.back() = add(std::move(node));
+      flat_.variables[variables[k]] = {flat_.loops.size(), loop.first.size()};
+      flat_.results[results.back()] = {flat_.loops.size(), loop.first.size()};
+      loop.first.push_back(first[k]);
+      loop.variables.push_back(variables[k]);
+      loop.next.push_back(next[k]);
+      loop.results.push_back(results.back());
+    }
+    flat_.loops.push_back(std::move(loop));
+    list = results;
+    return with_nodes(before, list);
+  }
+
+  FlatModule& flat_;
+  Budget& budget_;
+  bool is_one_of_several_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+bool is_border(const Instruction& instruction) {
+  return calls_one_of(instruction, {"SPMDFullToShardShape", "SPMDShardToFullShape",
+                                    "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"});
+}
+
+FlatModule::FlatModule(const Module& source, Budget& budget, bool is_one_of_several)
+    : module(source) {
+  Flattening(*this, budget, is_one_of_several).run();
+}
+
+}  // namespace p2::kernel::xla
