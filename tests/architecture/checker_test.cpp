@@ -47,10 +47,10 @@ std::size_t checker_lines(Counts counts) {
 }  // namespace
 
 TEST_CASE(
-    "p2-check is small enough to be read: under 1,750 lines for programs, 450 for their costs, 420 "
-    "for strategies, 350 for resharding, 200 for pipelines, 580 for all sizes, 2,500 for one-sided "
+    "p2-check is small enough to be read: under 1,760 lines for programs, 450 for their costs, 420 "
+    "for strategies, 350 for resharding, 200 for pipelines, 600 for all sizes, 2,500 for one-sided "
     "plans, in JSON and in text, and algorithms of MSCCL, 4,550 for executing modules of XLA, "
-    "3,400 for "
+    "3,550 for "
     "their relation at every node, 1,200 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto relations = [](const std::string& name) { return name == "relation"; };
@@ -80,9 +80,9 @@ TEST_CASE(
   CHECK(checker_lines(relations) > 1000);
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
   // for all-to-alls, and for manual parts, in which every device has tensors of its own.
-  // 350 lines are for sums of which every device has some summands, as those of microbatches, and for
-  // what several programs share.
-  CHECK(checker_lines(relations) < 3400);
+  // 350 lines are for sums of which every device has some summands, as those of microbatches, and
+  // for what several programs share.
+  CHECK(checker_lines(relations) < 3550);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
   CHECK(checker_lines(several) < 1200);
@@ -95,9 +95,9 @@ TEST_CASE(
   CHECK(checker_lines(sizes) > 100);
   // 330 lines are for tables of chunks, which decide printed, of which there is no machine; 50 for
   // that no valid program makes one of some choices.
-  CHECK(checker_lines(sizes) < 580);
+  CHECK(checker_lines(sizes) < 600);
   CHECK(checker_lines(programs) > 500);
-  CHECK(checker_lines(programs) < 1750);
+  CHECK(checker_lines(programs) < 1760);
 }
 
 TEST_CASE("p2-check includes its own code, the standard library and the JSON reader only") {
