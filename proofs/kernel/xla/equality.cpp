@@ -126,14 +126,16 @@ class Comparison {
     const auto& shapes = outputs_[1 - global_];
     const bool fits = std::equal(shapes.begin(), shapes.end(), local.outputs.begin(),
                                  local.outputs.end(), [&](const Shape& shape, std::size_t node) {
-                                   return shape.sizes == local.nodes[node].shape.sizes;
+                                   const Shape& own = local.nodes[node].shape;
+                                   return shape.sizes == own.sizes && shape.type == own.type;
                                  });
-    if (!fits || local.inputs.size() != inputs_[1 - global_].size())
+    if (!fits || local.inputs.size() != inputs_[1 - global_].size() ||
+        whole.outputs.size() != outputs.size())
       not_covered("inputs or outputs that are not arrays");
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-      const Tensors::Tensor& whole = related.tensors().at(related.output(k));
+      const Tensors::Tensor& tensor = whole.tensors.at(whole.outputs.at(k));
       const Shape& shape = outputs_[global_][k];
-      if (whole.sizes != shape.sizes || whole.kind != kind_of(shape.type))
+      if (tensor.sizes != shape.sizes || tensor.kind != kind_of(shape.type))
         malformed("the shape of an output");
       if (!related.answers(outputs[k], k, relations_[1][k]))
         reject("the fact about output " + std::to_string(k) + " is not what the relation says");

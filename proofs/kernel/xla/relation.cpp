@@ -134,7 +134,8 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
         tensor.reset();  // Nothing is known of it.
       }
     }
-    if (tensor && tensors.at(*tensor).sizes != node.shape.sizes)
+    if (tensor && (tensors.at(*tensor).sizes != node.shape.sizes ||
+                   tensors.at(*tensor).kind != kind_of(node.shape.type)))
       malformed("the shape of " + printable(node.instruction->name));
     made[i] = tensor ? *tensor : tensors.unknown(node.shape);
   }

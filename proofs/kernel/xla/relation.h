@@ -153,7 +153,7 @@ class Tensors {
   std::set<std::string> equal_;
   std::deque<Tensor> tensors_;
   std::map<std::size_t, Numbering> alike_;  ///< of tensors that are not the same everywhere
-  std::vector<bool> may_be_infinite_, may_be_zero_;
+  std::vector<bool> may_be_infinite_, may_be_zero_, has_input_;
   std::map<Tensor, std::size_t> numbers_;
 };
 

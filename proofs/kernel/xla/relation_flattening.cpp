@@ -163,14 +163,22 @@ class Flattening {
     return made.at(computation.root);
   }
 
-  /// An array has the shape that an instruction says.
+  /// Arrays, and tuples that are made of them, have the shape that an instruction says.
   void require_shape(const Tree& tree, const Instruction& instruction) const {
-    if (instruction.shape.is_tuple || !tree.node) return;
-    const Shape& shape = flat_.nodes[*tree.node].shape;
-    const bool is_start = instruction.opcode.ends_with("-start");
-    if (!is_start &&
-        (shape.sizes != instruction.shape.sizes || !(shape.type == instruction.shape.type)))
+    if (instruction.opcode.ends_with("-start")) return;
+    const bool is_array = !instruction.shape.is_tuple && tree.node;
+    if ((is_array || instruction.opcode == "tuple") && !has_shape(tree, instruction.shape))
       malformed("the shape of " + printable(instruction.name));
+  }
+
+  bool has_shape(const Tree& tree, const Shape& shape) const {
+    if (tree.node) {
+      const Shape& own = flat_.nodes[*tree.node].shape;
+      return !shape.is_tuple && own.sizes == shape.sizes && own.type == shape.type;
+    }
+    if (!shape.is_tuple) return shape.type.name == "token" && tree.parts.empty();
+    return std::equal(tree.parts.begin(), tree.parts.end(), shape.parts.begin(), shape.parts.end(),
+                      [&](const Tree& part, const Shape& each) { return has_shape(part, each); });
   }
 
   Tree result(const Computation& computation, const Instruction& instruction,

@@ -457,8 +457,11 @@ std::optional<Fact> RelatedModules::dot(const Node& node, const Form& form, cons
   auto partial = *cut;
   if (facts[0]->partial || facts[1]->partial) {
     if (partial || (facts[0]->partial && facts[1]->partial)) return std::nullopt;
-    partial = facts[0]->partial ? facts[0]->partial : facts[1]->partial;
+    const Fact& parts = *facts[facts[0]->partial ? 0 : 1];
+    partial = parts.partial;
+    // The sum of wider products of narrow parts is not that of products of their sum, which wraps.
     if (places_.partial_at(*partial).op != Op::Add ||
+        tensors_.at(parts.tensor).kind != kind_of(node.shape.type) ||
         tensors_.may_be_infinite(facts[facts[0]->partial ? 1 : 0]->tensor))
       return std::nullopt;
   }

@@ -23,6 +23,9 @@ std::size_t Tensors::intern(Tensor tensor) {
   tensors_.push_back(found->first);
   may_be_infinite_.push_back(false);
   may_be_zero_.push_back(false);
+  has_input_.push_back(is_one_of(found->first.form.opcode, {"input", "unknown"}) ||
+                       std::any_of(found->first.operands.begin(), found->first.operands.end(),
+                                   [&](std::size_t each) { return has_input_[each]; }));
   update(found->second);
   return found->second;
 }
@@ -96,6 +99,21 @@ bool Tensors::update(std::size_t number) {
     may_be_zero = (may_be_zero_[sides[0]] && may_be_zero_[sides[1]]) ||
                   (opcode == "subtract" && sides[0] == sides[1]);
   }
+  // What follows from constants alone is what it is: it may be zero but where the operation makes
+  // no zero of what is none. A variable that begins with a constant is taken to be one.
+  const bool makes_no_zero =
+      is_one_of(opcode, {"abs",         "broadcast",     "cbrt",
+                         "clamp",       "concatenate",   "constant",
+                         "divide",      "dynamic-slice", "dynamic-update-slice",
+                         "exponential", "gather",        "logistic",
+                         "loop",        "maximum",       "minimum",
+                         "multiply",    "negate",        "pad",
+                         "reshape",     "reverse",       "rsqrt",
+                         "select",      "shard",         "sign",
+                         "slice",       "sqrt",          "transpose",
+                         "variable",    "whole"});
+  const bool keeps_numbers = opcode == "convert" && known.kind == "float";
+  if (!has_input_[number] && !makes_no_zero && !keeps_numbers) may_be_zero = true;
   return add_to(number, may_be_infinite, may_be_zero);
 }
 
@@ -139,6 +157,7 @@ std::size_t Tensors::variable(std::size_t number, std::size_t first, const Shape
                                        {},
                                        kind_of(shape.type),
                                        shape.sizes});
+  has_input_[variable] = has_input_[first];
   add_to(variable, may_be_infinite_[first], may_be_zero_[first]);
   return variable;
 }
