@@ -467,9 +467,9 @@ std::string judge_on_tables(const Json& root, Budget& budget) {
     for (const Json& step : root["steps"]) {
       const Choice choice = sizes.choice(step, budget, false);
       const std::string name = "step " + std::to_string(++number) + " (" + choice.collective + ")";
-      if (tables.take(choice) != Taken::Legal) {
-        reject(name + " is refused, or not decided by tables");
-      }
+      const Taken taken = tables.take(choice);
+      if (taken == Taken::Refused) reject(name + " is refused");
+      if (taken == Taken::Undecided) reject(name + " is not decided by tables");
       text += (number == 1 ? ": " : "; ") + choice.collective + Sizes::names(step);
     }
     if (!tables.at_goal()) reject("the goal is not reached, or not decided by tables");

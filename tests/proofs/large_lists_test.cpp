@@ -54,13 +54,16 @@ struct Counts {
     programs += list.programs.size();
   }
 
-  /// One program is left out, each in turn, or about so many.
+  /// One program is left out, or replaced, each in turn, or about so many.
   void forge(const Listed& list, std::size_t at_most) {
     const std::size_t apart = 1 + list.programs.size() / at_most;
     for (std::size_t i = lists % apart; i < list.programs.size(); i += apart) {
       Programs fewer = list.programs;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
       CHECK(list.judge(fewer).verdict == kernel::Verdict::Rejected);
+      Programs other = list.programs;
+      other[i].push_back(0);  // goes on after the goal
+      CHECK(list.judge(other).verdict == kernel::Verdict::Rejected);
       ++forged;
     }
   }
