@@ -12,6 +12,7 @@
 #include "p2/version.h"
 #include "proofs/api/campaigns.h"
 #include "proofs/certificate/program_certificate.h"
+#include "proofs/kernel/certificate.h"
 
 namespace p2 {
 namespace {
@@ -32,17 +33,11 @@ Evidence write_certificate(const CertificatePlace& place, const MakeFiles& make,
                          : written_evidence(place.folder, make, diagnostics);
 }
 
-/// Writes that the list of a placement is that of all sizes, where the machine says so; no evidence
-/// otherwise.
-Evidence certify_all_sizes(const SynthesisQuestion& question, const PlacementPrograms& found,
-                           const SizesAnswer& answer, const CertificatePlace& place,
-                           std::vector<Diagnostic>& diagnostics) {
-  if (answer.outcome != Outcome::Established) return {};
-  if (answer.engine != SearchEngine::Machine || question.search.dialect != Dialect::Published) {
-    diagnostics.push_back({Diagnostic::Kind::Undecided,
-                           "--certify: p2-check knows of all sizes in dialect published only"});
-    return {};
-  }
+/// Writes that the list of a placement is that of all sizes, or in dialect printed of all large
+/// ones, if p2-check decides it.
+Evidence certify_list_of_sizes(const SynthesisQuestion& question, const PlacementPrograms& found,
+                               const CertificatePlace& place,
+                               std::vector<Diagnostic>& diagnostics) {
   const Instance& instance = found.instance();
   const NamedProblem named = make_problem(instance, question.search.dialect);
   std::vector<Step> choices;
@@ -54,17 +49,38 @@ Evidence certify_all_sizes(const SynthesisQuestion& question, const PlacementPro
   found.list().for_each([&](std::span<const std::uint32_t> moves) {
     programs.emplace_back(moves.begin(), moves.end());
   });
-  return write_certificate(
-      place,
-      [&] {
-        return all_sizes_certificate(instance, choices, std::move(programs), question.search.size,
-                                     provenance_of(question, {}));
-      },
-      diagnostics);
+  const auto make = [&]() -> std::optional<CertificateFiles> {
+    const Provenance provenance = provenance_of(question, {});
+    const std::uint32_t size = question.search.size;
+    if (question.search.dialect == Dialect::Published) {
+      return all_sizes_certificate(instance, choices, std::move(programs), size, provenance);
+    }
+    CertificateFiles files =
+        large_sizes_certificate(instance, choices, std::move(programs), size, provenance);
+    const kernel::Result result = check_certificate(files);
+    if (result.verdict == kernel::Verdict::Accepted) return files;
+    diagnostics.push_back(
+        {Diagnostic::Kind::Undecided, "--certify: p2-check does not decide: " + result.reason});
+    return std::nullopt;
+  };
+  return write_certificate(place, make, diagnostics);
 }
 
-/// Of more devices the list is certified for all sizes, where the machine has found it: clauses
-/// would take gigabytes.
+/// The same for all sizes, where the machine says so; no evidence otherwise.
+Evidence certify_all_sizes(const SynthesisQuestion& question, const PlacementPrograms& found,
+                           const SizesAnswer& answer, const CertificatePlace& place,
+                           std::vector<Diagnostic>& diagnostics) {
+  if (answer.outcome != Outcome::Established) return {};
+  if (answer.engine != SearchEngine::Machine || question.search.dialect != Dialect::Published) {
+    diagnostics.push_back({Diagnostic::Kind::Undecided,
+                           "--certify: p2-check knows of all sizes in dialect published only"});
+    return {};
+  }
+  return certify_list_of_sizes(question, found, place, diagnostics);
+}
+
+/// Of more devices the list is certified for all sizes, or all large ones, where the machine or the
+/// bracket has found it: clauses would take gigabytes.
 constexpr std::uint32_t kMaxDevicesInClauses = 128;
 
 /// Proves that the list of a placement is complete and writes the certificate. A program that the
@@ -270,13 +286,13 @@ void PlacementQuestion::ask_engines() {
   placement_.comparisons = compare_with_solvers(found_, question_.search, question_.engines);
   if (question_.request.cubes && !certificate_) write_cubes();
   if (certificate_ && !asks_all_sizes()) {
-    const bool for_all = found_.list().engine() == SearchEngine::Machine &&
-                         question_.search.dialect == Dialect::Published &&
-                         found_.instance().grid.devices() > kMaxDevicesInClauses &&
-                         !question_.request.cubes;
-    evidence_ = for_all ? certify_all_sizes(question_, found_, {.outcome = Outcome::Established},
-                                            *certificate_, diagnostics_)
-                        : certify_list(question_, found_, *certificate_, placement_, diagnostics_);
+    const SearchEngine by = question_.search.dialect == Dialect::Published ? SearchEngine::Machine
+                                                                           : SearchEngine::Bracket;
+    const bool of_sizes = found_.list().engine() == by &&
+                          found_.instance().grid.devices() > kMaxDevicesInClauses &&
+                          !question_.request.cubes;
+    evidence_ = of_sizes ? certify_list_of_sizes(question_, found_, *certificate_, diagnostics_)
+                         : certify_list(question_, found_, *certificate_, placement_, diagnostics_);
   }
 }
 

@@ -69,17 +69,36 @@ CertificateFiles large_sizes_certificate(const Instance& instance, const std::ve
   return of_steps("program-valid-large-sizes", instance, steps, provenance);
 }
 
-CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& choices,
-                                       std::vector<std::vector<std::uint32_t>> programs,
-                                       std::uint32_t size, const Provenance& provenance) {
+namespace {
+
+CertificateFiles of_list(const std::string& claim, const Instance& instance,
+                         const std::vector<Step>& choices,
+                         std::vector<std::vector<std::uint32_t>> programs, std::uint32_t size,
+                         const Provenance& provenance) {
   std::ranges::sort(programs);
   CertificateFiles files;
   files["problem.json"] =
       "{" + instance_text(instance) +
       fmt::format("\"size\":{},\n\"choices\":{},\n\"programs\":{}}}\n", size,
                   instructions_text(instance, choices), lists_json(programs).dump());
-  add_manifest("synthesis-complete-all-sizes", provenance, files);
+  add_manifest(claim, provenance, files);
   return files;
+}
+
+}  // namespace
+
+CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& choices,
+                                       std::vector<std::vector<std::uint32_t>> programs,
+                                       std::uint32_t size, const Provenance& provenance) {
+  return of_list("synthesis-complete-all-sizes", instance, choices, std::move(programs), size,
+                 provenance);
+}
+
+CertificateFiles large_sizes_certificate(const Instance& instance, const std::vector<Step>& choices,
+                                         std::vector<std::vector<std::uint32_t>> programs,
+                                         std::uint32_t size, const Provenance& provenance) {
+  return of_list("synthesis-complete-large-sizes", instance, choices, std::move(programs), size,
+                 provenance);
 }
 
 CertificateFiles all_sizes_certificate(const Instance& instance, HierarchyKind to,

@@ -54,6 +54,11 @@ CertificateFiles large_sizes_certificate(const Instance& instance, const std::ve
 CertificateFiles all_sizes_certificate(const Instance& instance, const std::vector<Step>& choices,
                                        std::vector<std::vector<std::uint32_t>> programs,
                                        std::uint32_t size, const Provenance& provenance);
+/// The same of the claim `synthesis-complete-large-sizes`, for the sizes of the instance and
+/// whatever the large ones of these are. Dialect printed.
+CertificateFiles large_sizes_certificate(const Instance& instance, const std::vector<Step>& choices,
+                                         std::vector<std::vector<std::uint32_t>> programs,
+                                         std::uint32_t size, const Provenance& provenance);
 /// The same of the claim `expressible-all-sizes`: that every step of every valid program of at most
 /// `size` steps is an instruction over the hierarchy of kind `to`; and of `unused-all-sizes`: that
 /// none is one of `uses`.

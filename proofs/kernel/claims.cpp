@@ -32,6 +32,7 @@ const Kind& kind_of(const std::string& claim) {
       {"program-valid-all-sizes", {problem, {}, judge_all_sizes}},
       {"synthesis-complete-all-sizes", {problem, {}, judge_all_sizes}},
       {"program-valid-large-sizes", {problem, {}, judge_large_sizes}},
+      {"synthesis-complete-large-sizes", {problem, {}, judge_large_sizes}},
       {"expressible-all-sizes", {problem, {}, judge_all_sizes}},
       {"unused-all-sizes", {problem, {}, judge_all_sizes}},
       {"expressible", {problem, clauses, judge_absence}},

@@ -65,8 +65,9 @@ std::string judge_program(const std::string& claim, const Files& files);
 /// and `unused-all-sizes`, in dialect published: by the machine of theorem T7, which is run here.
 /// There is no other evidence.
 std::string judge_all_sizes(const std::string& claim, const Files& files);
-/// The claim `program-valid-large-sizes`, in dialect printed: for the given sizes, and whatever
-/// those from 5 on are, by tables of chunks, which are made here. There is no other evidence.
+/// The claims `program-valid-large-sizes` and `synthesis-complete-large-sizes`, in dialect printed:
+/// for the given sizes, and whatever those from 5 on are, by tables of chunks and a search, which
+/// are made here. There is no other evidence.
 std::string judge_large_sizes(const std::string& claim, const Files& files);
 
 /// The claims that there is no program of a kind, by proof.lrat on clauses that this checker makes

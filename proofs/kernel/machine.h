@@ -75,15 +75,25 @@ struct Sizes {
     return "(" + as_text(choice["slice"]) + ", " + as_text(choice["form"]) + ")";
   }
 
+  /// A list of all that a step can be, each once.
+  std::vector<Choice> choices(const Json& list, Budget& budget, bool published = true) const {
+    std::vector<Choice> choices;
+    for (const Json& value : as_list(list)) choices.push_back(choice(value, budget, published));
+    const Choices named(choices.begin(), choices.end());
+    if (named != all(published)) reject("choices lacks one");
+    if (named.size() != choices.size()) reject("choices has one twice");
+    return choices;
+  }
+
   /// All that a step can be.
-  Choices all() const {
+  Choices all(bool published = true) const {
     Choices choices;
     for (const Instance::Shape& shape : instance->shapes) {
       const Digits varied = with_role(shape, 1);
       const Digits pinned = with_role(shape, 2);
       for (const char* collective : kCollectives) {
         if (varied != 0) choices.insert({collective, varied, pinned});
-        if (pinned != 0) break;  // AllReduce alone
+        if (published && pinned != 0) break;  // AllReduce alone
       }
     }
     return choices;

@@ -48,7 +48,8 @@ std::size_t checker_lines(Counts counts) {
 
 TEST_CASE(
     "p2-check is small enough to be read: under 1,760 lines for programs, 450 for their costs, 420 "
-    "for strategies, 350 for resharding, 200 for pipelines, 600 for all sizes, 2,500 for one-sided "
+    "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
+    "one-sided "
     "plans, in JSON and in text, and algorithms of MSCCL, 4,550 for executing modules of XLA, "
     "3,550 for "
     "their relation at every node, 1,200 for that of several programs") {
@@ -93,9 +94,11 @@ TEST_CASE(
   // are for packets that an operation forwards one by one.
   CHECK(checker_lines(onesided) < 2500);
   CHECK(checker_lines(sizes) > 100);
-  // 330 lines are for tables of chunks, which decide printed, of which there is no machine; 50 for
-  // that no valid program makes one of some choices.
-  CHECK(checker_lines(sizes) < 600);
+  // 330 lines are for tables of chunks, which decide printed, of which there is no machine; 460 for
+  // its complete lists: a search by two chunks, tables that tell refused from undecided and know
+  // what a group has become, and the programs on them; 50 for that no valid program makes one of
+  // some choices.
+  CHECK(checker_lines(sizes) < 1060);
   CHECK(checker_lines(programs) > 500);
   CHECK(checker_lines(programs) < 1760);
 }

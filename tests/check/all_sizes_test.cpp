@@ -145,11 +145,12 @@ TEST_CASE("certificates of many devices are about all sizes, or about large ones
                                                        "InsideGroup)\n"),
                         "--certify", folder.path("goal")});
   CHECK(goal.exit == 2);
-  for (const auto& [levels, devices, expected] :
-       {std::tuple{"16,16", "256", "synthesis-complete-all-sizes"},
-        std::tuple{"2,2", "4", "synthesis-complete"}}) {
+  for (const auto& [levels, devices, dialect, expected] :
+       {std::tuple{"16,16", "256", "published", "synthesis-complete-all-sizes"},
+        std::tuple{"16,16", "256", "printed", "synthesis-complete-large-sizes"},
+        std::tuple{"2,2", "4", "published", "synthesis-complete"}}) {
     REQUIRE(run({"synth", "--hierarchy", levels, "--axes", devices, "--reduce", "0", "--size", "2",
-                 "--certify", folder.path(expected)})
+                 "--dialect", dialect, "--certify", folder.path(expected)})
                 .exit == 0);
     CHECK(claim(expected) == expected);
   }

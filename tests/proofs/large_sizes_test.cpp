@@ -35,10 +35,11 @@ kernel::Result judged(const Instance& instance, const std::vector<Step>& steps) 
 struct Walks {
   std::mt19937 random{25};
   std::size_t valid = 0;
-  std::size_t found = 0;   ///< of these
-  std::size_t legal = 0;   ///< all steps are
-  std::size_t taken = 0;   ///< of these
-  std::size_t others = 0;  ///< with an illegal step
+  std::size_t found = 0;    ///< of these
+  std::size_t legal = 0;    ///< all steps are
+  std::size_t taken = 0;    ///< of these
+  std::size_t others = 0;   ///< with an illegal step
+  std::size_t refused = 0;  ///< of these, for certain
 
   /// Every step that p2-check takes must be legal, whether or not the goal is reached.
   void compare(const Instance& instance, const std::vector<Step>& steps, bool is_legal,
@@ -51,6 +52,9 @@ struct Walks {
     CHECK((!is_accepted || is_valid));
     const bool all_taken = result.reason.find("the goal is not reached") != std::string::npos;
     CHECK((!all_taken || is_legal));
+    const bool is_refused = result.reason.find("is refused") != std::string::npos;
+    CHECK((!is_refused || !is_legal));
+    refused += is_refused ? 1 : 0;
     valid += is_valid ? 1 : 0;
     found += is_accepted ? 1 : 0;
     legal += is_legal ? 1 : 0;
@@ -105,11 +109,13 @@ TEST_CASE("whatever tables of chunks accept is valid: all systems of 2 to 8 devi
     });
   }
   MESSAGE(walks.found << " of " << walks.valid << " valid, " << walks.taken << " of " << walks.legal
-                      << " legal, " << walks.others << " others");
+                      << " legal, " << walks.refused << " of " << walks.others
+                      << " others refused");
   CHECK(walks.found == walks.valid);
   CHECK(walks.valid > 500);
   CHECK(walks.taken * 100 > walks.legal * 95);
   CHECK(walks.others > 2000);
+  CHECK(walks.refused * 10 > walks.others * 7);
 }
 
 TEST_CASE("whatever tables of chunks accept is valid: unequal sizes, also beyond the grid") {
@@ -135,11 +141,13 @@ TEST_CASE("whatever tables of chunks accept is valid: unequal sizes, also beyond
     }
   }
   MESSAGE(walks.found << " of " << walks.valid << " valid, " << walks.taken << " of " << walks.legal
-                      << " legal, " << walks.others << " others");
+                      << " legal, " << walks.refused << " of " << walks.others
+                      << " others refused");
   CHECK(walks.found * 100 > walks.valid * 95);
   CHECK(walks.valid > 300);
   CHECK(walks.taken * 100 > walks.legal * 90);
   CHECK(walks.others > 2000);
+  CHECK(walks.refused * 10 > walks.others * 7);
 }
 
 TEST_CASE("a program on 65536 devices in printed: a certificate of a kilobyte") {

@@ -118,6 +118,7 @@ EVIDENCE = {"program-valid": ["derivation.json"], "not-expressible": ["derivatio
             "reshard-schedule-clauses": ["problem.cnf", "proof.lrat"], "pipeline-memory": ["cases.json"],
             "reshard-plan": [], "reshard-plan-wrong": [], "program-valid-all-sizes": [],
             "synthesis-complete-all-sizes": [], "program-valid-large-sizes": [],
+            "synthesis-complete-large-sizes": [],
             "expressible-all-sizes": [], "unused-all-sizes": []}
 
 
@@ -1341,9 +1342,15 @@ class Sizes:
                 "no group of two devices, or Master")
         return collective, varied, pinned
 
-    def choices(self):
+    def choices(self, published=True):
         return {(collective, varied, pinned) for varied, pinned in self.forms.values() if varied
-                for collective in (["AllReduce"] if pinned else COLLECTIVES)}
+                for collective in (["AllReduce"] if published and pinned else COLLECTIVES)}
+
+    def listed(self, root, published=True):
+        """The choices of a list, and its programs."""
+        choices, every = [self.choice(value, published) for value in as_list(root["choices"])], self.choices(published)
+        require(set(choices) == every and len(choices) == len(every), "choices")
+        return choices, [tuple(numbers(program, len(choices))) for program in as_list(root["programs"])]
 
 
 def machine_step(state, choice):
@@ -1419,10 +1426,7 @@ def check_all_sizes(claim, files):
         return
     sizes = Sizes(keys(root, [*system, "size", "choices", "programs"]))
     size = number(root["size"], 65)
-    choices = [sizes.choice(value) for value in as_list(root["choices"])]
-    every = sizes.choices()
-    require(set(choices) == every and len(choices) == len(every), "choices")
-    programs = [tuple(numbers(program, len(choices))) for program in as_list(root["programs"])]
+    choices, programs = sizes.listed(root)
     found = []
 
     def extend(state, program):
@@ -1446,7 +1450,8 @@ class Tables:
 
     def __init__(self, sizes, values):
         self.digits = [stride for stride, _ in sizes.wide]
-        self.size = dict(sizes.wide)
+        self.size, self.values = dict(sizes.wide), values
+        self.refused = False  # the last step, whatever the sizes
         self.count = {digit: min(size, values) for digit, size in sizes.wide}
         self.coordinates, self.needed, self.goal = [], 4, sizes.goal
         points = itertools.product(*(range(self.count[digit]) for digit in self.digits))
@@ -1491,29 +1496,49 @@ class Tables:
         last = all(v + 1 == self.size[self.coordinates[c][1]] for c, v in zip(over, key))
         return not any(key) or last or rests == list(range(len(over)))
 
+    def occurs(self, over, key):
+        """Some chunk has these values, whatever the sizes: the first, the last, or one of nested runs."""
+        size = [self.size[self.coordinates[c][1]] for c in over]
+        if not any(key) or all(n < self.values and v + 1 == n for v, n in zip(key, size)):
+            return True
+        under = set(over)
+        while more := {each for c in under for each in self.coordinates[c][0]} - under:
+            under |= more
+        digits = {self.coordinates[c][1] for c in under}
+        return len(digits) == len(under) and all(len(self.coordinates[c][0]) == i for i, c in enumerate(sorted(under)))
+
+    def fails(self, over, keys):
+        self.refused |= any(self.occurs(over, key) for key in keys)
+        return None if keys else False
+
     def run(self, collective, varied, members):
         before = [self.devices[point] for point in members]
         root = before[0]
+        self.refused |= root is None or collective != "Broadcast" and None in before
         if root is None or collective != "Broadcast" and any(each is None or each[0] != root[0] for each in before):
             return None
         over = tuple(sorted({c for each in before if each for c in each[1]}))
         tables = [self.extended(each[1:], over) if each else {} for each in before]
         if collective == "Broadcast":
-            if any(key not in tables[0] or not points <= tables[0][key] for each in tables
-                   for key, points in each.items()):
+            less = [key for each in tables for key, points in each.items() if not points <= tables[0].get(key, set())]
+            self.refused |= None not in before and all(each == tables[0] for each in tables)
+            if self.fails(over, less) is None:
                 return None
             learns = any(each.get(key) != points and self.exists(over, key) for each in tables
                          for key, points in tables[0].items())
             return [self.reduced(root[0], over, tables[0])] * len(members) if learns else None
         if collective == "AllGather":
             rows = {key: points for each in tables for key, points in each.items()}
-            if not varied <= root[0] or len(rows) != sum(map(len, tables)):
+            if not varied <= root[0]:
+                return None
+            if self.fails(over, [key for key in rows if sum(key in each for each in tables) > 1]) is None:
                 return None
             return [self.reduced(root[0] - varied, over, rows)] * len(members)
-        if any(set(each) != set(tables[0]) for each in tables):
-            return None
-        rows = {key: frozenset().union(*(each[key] for each in tables)) for key in tables[0]}
-        if any(len(points) != sum(len(each[key]) for each in tables) for key, points in rows.items()):
+        none = frozenset()
+        rows = {key: none.union(*(each.get(key, none) for each in tables)) for each in tables for key in each}
+        wrong = [key for key, points in rows.items() if any(key not in each for each in tables)
+                 or len(points) != sum(len(each[key]) for each in tables)]
+        if self.fails(over, wrong) is None:
             return None
         total = self.reduced(root[0], over, rows)
         if collective != "ReduceScatter":
@@ -1541,22 +1566,145 @@ class Tables:
                 for point in members]
 
     def take(self, choice):
+        """Whether the step is legal for all groups; if not, it may certainly be refused."""
         collective, varied, pinned = choice
+        self.refused, legal = False, True
         for members in self.groups(varied, pinned):
             after = self.run(collective, varied, members)
-            if after is None:
-                return False
-            self.devices.update(zip(members, after))
-        return True
+            legal = legal and after is not None
+            self.devices.update(zip(members, after or []))
+        return legal
 
     def at_goal(self):
         return all(self.devices[point] == (frozenset(), (), {(): frozenset(members)})
                    for members in self.groups(self.goal) for point in members)
 
 
+class Ends:
+    """Programs that may be valid for large sizes. A state has for every point what it holds, None or powers of the
+    digits' sizes by which it has more chunks than there are, and who contributes to the first and the last chunk; and
+    a label."""
+
+    def __init__(self, sizes):
+        self.digits = [stride for stride, _ in sizes.wide]
+        self.count = [min(size, 4) for _, size in sizes.wide]
+        self.points = list(itertools.product(*map(range, self.count)))
+        self.home = {point: tuple(0 if d in sizes.goal else v for d, v in zip(self.digits, point)) for point in self.points}
+        self.classes = {home: frozenset(p for p in self.points if self.home[p] == home) for home in self.home.values()}
+        self.start = tuple(((0,) * len(self.digits), frozenset([p]), frozenset([p])) for p in self.points), tuple(range(len(self.points)))
+        self.known = {}
+        Work.spend(len(self.points) ** 2)
+
+    @staticmethod
+    def more(a, b):
+        """Surely, whatever the sizes."""
+        return a != b and all(x >= y for x, y in zip(a, b))
+
+    def equal(self, a, b):
+        return not self.more(a, b) and not self.more(b, a)
+
+    def at_goal(self, state):
+        return all(each and self.equal(each[0], (0,) * len(self.digits)) and
+                   each[1] == each[2] == self.classes[self.home[point]] for point, each in zip(self.points, state[0]))
+
+    def scaled(self, powers, varied, by):
+        return tuple(power + by * (digit in varied) for power, digit in zip(powers, self.digits))
+
+    def run(self, collective, varied, group):
+        root = group[0]
+        if collective == "Broadcast":
+            wrong = root is None or any(each and (self.more(each[0], root[0]) or not each[1] <= root[1] or
+                                                  not each[2] <= root[2]) for each in group)
+            return None if wrong else [root] * len(group)
+        if None in group or any(not self.equal(each[0], root[0]) for each in group):
+            return None
+        both = [frozenset().union(*(each[i] for each in group)) for i in (1, 2)]
+        if any(len(all_of) != sum(len(each[i]) for each in group) for i, all_of in enumerate(both, 1)):
+            return None
+        if collective == "AllGather":
+            powers = self.scaled(root[0], varied, 1)
+            alone = all(sum(bool(each[i]) for each in group) < 2 for i in (1, 2))
+            return [(powers, *both)] * len(group) if alone and not self.more(powers, (0,) * len(powers)) else None
+        if any(len({bool(each[i]) for each in group}) > 1 for i in (1, 2)):
+            return None
+        if any(len({self.home[point] for point in all_of}) > 1 for all_of in both):
+            return None  # two classes in one sum are never parted
+        others = len(group) - 1
+        if collective != "ReduceScatter":
+            return [(root[0], *both)] + [(root[0], *both) if collective == "AllReduce" else None] * others
+        powers, none = self.scaled(root[0], varied, -1), frozenset()
+        return [(powers, both[0], none)] + [(powers, none, none)] * (others - 1) + [(powers, none, both[1])]
+
+    def take(self, state, choice):
+        collective, varied, pinned = choice
+        groups = {}
+        for i, point in enumerate(self.points):
+            if not any(v for v, digit in zip(point, self.digits) if digit in pinned):
+                base = tuple(0 if digit in varied else v for digit, v in zip(self.digits, point))
+                groups.setdefault(base, []).append(i)
+        held, labels, new = list(state[0]), list(state[1]), {}  # by the members' labels
+        for members in groups.values():
+            Work.spend(len(members))
+            before = tuple(state[1][i] for i in members)
+            if collective == "Broadcast" and len(set(before)) == 1:
+                return None
+            after = self.run(collective, varied, [held[i] for i in members])
+            if after is None:
+                return None
+            number_of = new.setdefault(before, len(new))
+            for place, i in enumerate(members):
+                held[i] = after[place]
+                alike = 0 if collective in ("AllReduce", "AllGather") else place
+                labels[i] = before[0] if collective == "Broadcast" else ("new", number_of, alike)
+        labels = [None if each is None else label for each, label in zip(held, labels)]
+        names = {}
+        return tuple(held), tuple(names.setdefault(label, len(names)) for label in labels)
+
+    def programs(self, state, choices, size):
+        """All that lead to what may be the goal, from a state."""
+        if (state, size) not in self.known:
+            found = [()] if self.at_goal(state) else []
+            for i, choice in enumerate(choices if size else []):
+                Work.spend(1)
+                after = self.take(state, choice)
+                found += [(i, *rest) for rest in self.programs(after, choices, size - 1)] if after else []
+            self.known[state, size] = found
+        return self.known[state, size]
+
+
+def check_large_list(root, sizes):
+    size = number(root["size"], 65)
+    choices, programs = sizes.listed(root, published=False)
+    ends = Ends(sizes)
+    candidates = ends.programs(ends.start, choices, size)
+    values = 5
+    while True:
+        tables = Tables(sizes, values)
+        begin, found = dict(tables.devices), []
+        for program in candidates:
+            tables.devices = dict(begin)
+            if any(program[:i] in found[-1:] for i in range(len(program))):
+                continue  # it has reached the goal before its end
+            for i in program:
+                if not tables.take(choices[i]):
+                    require(tables.refused, "a program is not decided")
+                    break
+            else:
+                require(tables.at_goal(), "a program is not decided")
+                found.append(program)
+        require(found == programs, "other programs")
+        if tables.needed <= values or all(n < values for _, n in sizes.wide):
+            return
+        values = tables.needed
+
+
 def check_large_sizes(claim, files):
     root = parse(files["problem.json"], "problem.json")
-    sizes = Sizes(keys(root, ["hierarchy", "axes", "reduce", "placement", "synthesis_hierarchy", "steps"]))
+    system = ["hierarchy", "axes", "reduce", "placement", "synthesis_hierarchy"]
+    if claim == "synthesis-complete-large-sizes":
+        check_large_list(root, Sizes(keys(root, [*system, "size", "choices", "programs"])))
+        return
+    sizes = Sizes(keys(root, [*system, "steps"]))
     require(len(as_list(root["steps"])) <= 4096, "steps")
     choices = [sizes.choice(step, published=False) for step in root["steps"]]
     values = 5
@@ -1577,6 +1725,7 @@ CHECKS = {"program-valid": check_program, "program-invalid": check_program, "not
           "pipeline-memory": check_pipeline, "reshard-plan": check_plan, "reshard-plan-wrong": check_plan,
           "program-valid-all-sizes": check_all_sizes, "synthesis-complete-all-sizes": check_all_sizes,
           "program-valid-large-sizes": check_large_sizes, "expressible-all-sizes": check_all_sizes,
+          "synthesis-complete-large-sizes": check_large_sizes,
           "unused-all-sizes": check_all_sizes}
 
 

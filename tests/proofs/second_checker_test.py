@@ -81,6 +81,10 @@ def certificates(verify, source, folder):
              "--all-sizes"],
             ["synth", "--hierarchy", "2,2", *place, "--size", "2", "--synthesis-hierarchy", "lattice", "--all-sizes"],
             ["check", *examples("programs/valid/figure10-blueconnect.p2"), "--all-sizes"],
+            # So many devices that the list is that of large sizes.
+            ["synth", "--hierarchy", "16,16", "--axes", "256", "--reduce", "0", "--size", "3", "--dialect", "printed"],
+            ["synth", "--hierarchy", "64,3", "--axes", "192", "--reduce", "0", "--size", "2", "--synthesis-hierarchy", "lattice",
+             "--dialect", "printed"],
             ["prove", "mixing", "--hierarchy", "4", "--axes", "2,2", "--reduce", "0", "--size", "1"],
             ["prove", "mixing", "--hierarchy", "3", "--axes", "3", "--reduce", "0", "--size", "1"],
             ["prove", "expressiveness", "--max-devices", "4", "--size", "1"],

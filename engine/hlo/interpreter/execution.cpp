@@ -82,7 +82,8 @@ constexpr double kBlockScales[] = {0.5, 1, 0.75, 0, 1.5};
 /// A difference counts where disturbed operations change both values by no more than this part of
 /// it.
 constexpr double kDisturbance = 0.05;
-constexpr double kLeastDifference = 1e-9;
+constexpr double kLeastDifference = 1e-4;  ///< of numbers of few digits
+constexpr double kLeastNumber = 1e-30;     ///< which are zero in narrow types
 constexpr std::size_t kMaxCandidates = 4096;
 /// A range of numbers counts as one if it is so narrow, relative to them.
 constexpr double kNarrowRange = 1e-7;
@@ -496,8 +497,9 @@ class ExecutionComparison {
     if (!element.type.is_float()) return a.integer != b.integer;
     const double error = double{a.error} + b.error;
     if (!std::isfinite(a.real) || !std::isfinite(b.real) || !std::isfinite(error)) return false;
-    const double least = std::max(kLeastDifference * std::max(std::fabs(a.real), std::fabs(b.real)),
-                                  error / kDisturbance);
+    const double least =
+        std::max({kLeastDifference * std::max(std::fabs(a.real), std::fabs(b.real)), kLeastNumber,
+                  error / kDisturbance});
     return std::fabs(a.real - b.real) > least;
   }
 

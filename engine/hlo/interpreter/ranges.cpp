@@ -20,6 +20,10 @@ constexpr double kRoundedEnds = 1e-9;
 constexpr double kNoise = 0x1p-44;
 /// A number that is so many times farther from a step than it was disturbed is on its side of it.
 constexpr double kNear = 100;
+/// What is disturbed by no more, of itself or in all, is far from what rounding alone makes.
+constexpr double kSteady = 1e-6;
+/// What is smaller may be zero in types of fewer bits.
+constexpr double kLeastNumber = 1e-30;
 
 NumberRange unknown(ElementType type) {
   const Scalar any = type.is_float() ? Scalar{1, 0, true} : Scalar{0, 1, true};
@@ -28,7 +32,8 @@ NumberRange unknown(ElementType type) {
 
 bool is_arbitrary(const NumberRange& range) { return range.low.arbitrary || range.high.arbitrary; }
 
-/// The range of some numbers; unknown where one of them is not finite.
+/// The range of some numbers, and of what they may be rounded to; unknown where one of them is not
+/// finite.
 NumberRange hull(std::initializer_list<Scalar> all, ElementType type) {
   NumberRange result(*all.begin(), *all.begin());
   for (const Scalar& each : all) {
@@ -42,7 +47,23 @@ NumberRange hull(std::initializer_list<Scalar> all, ElementType type) {
     }
   }
   result.low.error = result.high.error = 0;
+  if (type.is_float()) {
+    const double margin =
+        kNoise * std::max(std::fabs(result.low.real), std::fabs(result.high.real));
+    result.low.real -= margin;
+    result.high.real += margin;
+  }
   return result;
+}
+
+/// A point and what it is disturbed to, as a range.
+NumberRange spread(const NumberRange& point) {
+  if (!point.is_point || point.shadow == point.low.real || point.low.arbitrary) return point;
+  Scalar low = point.low;
+  Scalar high = point.low;
+  low.real = std::min(point.low.real, point.shadow);
+  high.real = std::max(point.low.real, point.shadow);
+  return {low, high};
 }
 
 bool is_exact_zero(const NumberRange& range, ElementType type) {
@@ -97,6 +118,68 @@ bool is_exact(Element code) {
 /// Whether a number is hardly farther from another one than rounding may move it.
 bool is_near(double distance, double disturbed) {
   return !(std::fabs(distance) > kNear * std::fabs(distance - disturbed)) && distance != disturbed;
+}
+
+bool is_infinite(const NumberRange& point) {
+  return std::isinf(point.low.real) && point.shadow == point.low.real;
+}
+
+/// Whether rounding alone may decide what an argument is where a function hides it: at a pole, or
+/// where it hardly changes.
+bool hides_rounding(Element code, std::span<const NumberRange> operands) {
+  const auto moved = [](const NumberRange& x) {
+    return x.low.real == x.shadow ? 0.0 : std::fabs(x.low.real - x.shadow);
+  };
+  const auto is_rounding = [&](const NumberRange& x) {
+    return moved(x) > kSteady * std::fabs(x.low.real);
+  };
+  switch (code) {
+    case Element::Exponential:
+    case Element::ExponentialMinusOne:
+    case Element::LogPlusOne:
+    case Element::Logistic:
+    case Element::Tanh:
+    case Element::Erf:
+      return moved(operands[0]) > kSteady;
+    case Element::Divide:
+      return is_rounding(operands[1]);
+    case Element::Maximum:
+    case Element::Minimum:
+    case Element::Clamp:
+    case Element::Atan2:
+    case Element::IsFinite:
+    case Element::Log:
+    case Element::Power:
+    case Element::Rsqrt:
+    case Element::Sqrt:
+    case Element::Cbrt:
+      return std::ranges::any_of(operands, is_rounding);
+    default:
+      return false;
+  }
+}
+
+/// Whether a result of these operands, which is not zero for real numbers, may be zero when it is
+/// computed, or the other way round infinite.
+bool leaves_numbers(Element code, std::span<const NumberRange> operands, double result,
+                    double shadow) {
+  const bool is_constant = std::ranges::any_of(operands, is_infinite);
+  if (std::isnan(result) || std::isnan(shadow)) return true;
+  if (!std::isfinite(result) || !std::isfinite(shadow)) return !is_constant;
+  if (!(std::fabs(result) < kLeastNumber) && !(std::fabs(shadow) < kLeastNumber)) return false;
+  const auto is_zero = [](const NumberRange& x) { return x.low.real == 0 && x.shadow == 0; };
+  switch (code) {
+    case Element::Exponential:
+    case Element::Logistic:
+      return !is_constant;
+    case Element::Multiply:
+      return !is_zero(operands[0]) && !is_zero(operands[1]);
+    case Element::Divide:
+    case Element::Power:
+      return !is_zero(operands[0]) && !is_constant;
+    default:
+      return false;
+  }
 }
 
 /// Whether a function has steps where its argument may be.
@@ -175,11 +258,16 @@ NumberRange Ranges::of_points(const ElementOperation& operation,
     result.arbitrary = result.arbitrary || is_near(distance, disturbed);
     return result;
   }
-  if (operation.from.is_float() && is_at_step(operation, operands)) return unknown(operation.to);
+  const bool is_hidden =
+      is_at_step(operation, operands) || hides_rounding(operation.code, operands);
+  if (operation.from.is_float() && is_hidden) return unknown(operation.to);
   if (!operation.to.is_float()) return result;
   double shadow = numbers_.apply(operation, std::span(shadows, count)).real;
   if (!is_exact(operation.code)) shadow *= 1 + kNoise * drawn();
-  return {result, shadow};
+  if (leaves_numbers(operation.code, operands, result.real, shadow)) return unknown(operation.to);
+  // A zero has no sign, which depends on how it was made.
+  result.real += 0.0;
+  return {result, shadow + 0.0};
 }
 
 NumberRange Ranges::constant(const LiteralElement& element, ElementType type) const {
@@ -207,7 +295,9 @@ NumberRange Ranges::apply(const ElementOperation& operation, std::span<const Cel
     return of_points(operation, operands);
   }
   if (std::ranges::any_of(operands, is_arbitrary)) return unknown(operation.to);
-  return of_ranges(operation, operands);
+  Cell ranges[3];
+  for (std::size_t i = 0; i < operands.size(); ++i) ranges[i] = spread(operands[i]);
+  return of_ranges(operation, std::span(ranges, operands.size()));
 }
 
 NumberRange Ranges::compared(const ElementOperation& operation, const Cell& a,
@@ -372,11 +462,19 @@ NumberRange Ranges::result(const Accumulator& sum, ElementType type) const {
   Scalar points = numbers_.result(sum.points, type);
   points.error = 0;
   if (!type.is_float()) return points;
-  if (sum.terms == 0) return {points, sum.shadow + kNoise * drawn() * sum.points.size};
+  if (sum.terms == 0) {
+    const double shadow = sum.shadow + kNoise * drawn() * sum.points.size;
+    if (!std::isfinite(points.real) || !std::isfinite(shadow)) return unknown(type);
+    points.real += 0.0;
+    return {points, shadow};
+  }
+  if (!std::isfinite(points.real) || !std::isfinite(sum.shadow)) return unknown(type);
+  // What points add up to is rounded by as much as its largest term.
+  const double margin = std::fabs(points.real - sum.shadow) + kNoise * sum.points.size;
   Scalar low = points;
   Scalar high = points;
-  low.real += sum.low;
-  high.real += sum.high;
+  low.real += sum.low - margin;
+  high.real += sum.high + margin;
   return hull({low, high}, type);
 }
 
