@@ -529,6 +529,66 @@ TEST_CASE("a difference that rounding may make is none") {
   CHECK(outcome(times("f32", "2"), times("f32", "3")) == Outcome::Refuted);
 }
 
+TEST_CASE("what overflows, underflows or is rounding alone refutes nothing on blocks") {
+  const Devices devices{1, 1};
+  const auto outcome = [&](const std::string& lines, const std::string& before,
+                           const std::string& after) {
+    const std::string x =
+        "x = f32[9] parameter(0)\n y = f32[9] parameter(1)\n zero = f32[] constant(0)\n zs = "
+        "f32[9] "
+        "broadcast(zero), dimensions={}\n";
+    const auto first = module_of(module_text(x + lines + before, 1));
+    const auto second = module_of(module_text(x + lines + after, 1));
+    return refute_on_blocks(*first, *second, devices, {}, {}).outcome;
+  };
+  const auto times = [](const char* number) {
+    return fmt::format(
+        "c = f32[] constant({})\n b = f32[9] broadcast(c), dimensions={{}}\n l = f32[9] "
+        "multiply(x, b)\n e = f32[9] exponential(l)\n",
+        number);
+  };
+  const std::string softmax = "t = f32[] reduce(e, zero), dimensions={0}, to_apply=add\n";
+  const std::string quotient =
+      "tb = f32[9] broadcast(t), dimensions={}\n ROOT o = f32[9] divide(e, tb)\n";
+  const std::string logarithm =
+      "lt = f32[] log(t)\n tb = f32[9] broadcast(lt), dimensions={}\n s = f32[9] subtract(l, tb)\n "
+      "ROOT o = f32[9] exponential(s)\n";
+  CHECK(outcome(times("1024") + softmax, quotient, logarithm) == Outcome::Undecided);
+  CHECK(outcome(times("1") + softmax, quotient,
+                "lt = f32[] log(t)\n tb = f32[9] broadcast(lt), dimensions={}\n ROOT o = f32[9] "
+                "subtract(l, tb)\n") == Outcome::Refuted);
+  // e^x and √(e^2x)
+  const std::string root =
+      "l2 = f32[9] add(l, l)\n e2 = f32[9] exponential(l2)\n ROOT o = f32[9] sqrt(e2)\n";
+  for (const char* number : {"-600", "600"})
+    CHECK(outcome(times(number), "ROOT o = f32[9] copy(e)\n", root) == Outcome::Undecided);
+  // log(e^x) − x is zero, or what is rounded.
+  const std::string residue =
+      times("1") +
+      "g = f32[9] log(e)\n r = f32[9] subtract(g, l)\n q = f32[9] subtract(l, l)\n k = f32[] "
+      "constant(1e30)\n ks = f32[9] broadcast(k), dimensions={}\n kr = f32[9] multiply(ks, r)\n kq "
+      "= f32[9] multiply(ks, q)\n";
+  for (const char* function : {"tanh", "logistic", "exponential"}) {
+    const auto of = [&](const char* operand) {
+      return fmt::format("ROOT o = f32[9] {}({})\n", function, operand);
+    };
+    CHECK(outcome(residue, of("kr"), of("kq")) == Outcome::Undecided);
+  }
+  CHECK(outcome(residue, "ROOT o = f32[9] maximum(kr, zs)\n",
+                "ROOT o = f32[9] maximum(kq, zs)\n") == Outcome::Undecided);
+  const auto is_finite = [](const char* divisor) {
+    return fmt::format("d = f32[9] divide(x, {})\n ROOT o = pred[9] is-finite(d)\n", divisor);
+  };
+  CHECK(outcome(residue, is_finite("r"), is_finite("q")) == Outcome::Undecided);
+  // −0 and 0 − 0 are one number.
+  const std::string zeros =
+      "a = f32[9] abs(x)\n m = f32[9] negate(a)\n p = f32[9] maximum(m, zs)\n n = f32[9] "
+      "negate(p)\n "
+      "w = f32[9] subtract(zs, p)\n e = f32[9] exponential(y)\n v = f32[9] negate(e)\n";
+  CHECK(outcome(zeros, "ROOT o = f32[9] atan2(n, v)\n", "ROOT o = f32[9] atan2(w, v)\n") ==
+        Outcome::Undecided);
+}
+
 TEST_CASE("modules on blocks compute what partitioned programs do") {
   std::size_t tried = 0;
   std::size_t elements = 0;

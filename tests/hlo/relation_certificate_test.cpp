@@ -178,6 +178,67 @@ TEST_CASE("calls that double at every level, and tuples, end at the checker's wo
   }
 }
 
+TEST_CASE("sums of narrow integers wrap before they are multiplied to wider ones") {
+  const std::string narrow =
+      "add8 {\n  p = s8[] parameter(0)\n  q = s8[] parameter(1)\n  ROOT s = s8[] add(p, q)\n}\n\n"
+      "add32 {\n  p = s32[] parameter(0)\n  q = s32[] parameter(1)\n  ROOT s = s32[] add(p, "
+      "q)\n}\n\n";
+  const auto module = [&](const std::string& header, const std::string& entry) {
+    return "HloModule m" + header + "\n\n" + narrow + "ENTRY e {\n" + entry + "}\n";
+  };
+  const auto related_to = [&](const std::string& type, const std::string& before,
+                              const std::string& after) {
+    const auto lines = [&](const char* columns, const std::string& last) {
+      return fmt::format(
+          "  x = s8[4,{0}] parameter(0)\n  w = {1}[4] parameter(1)\n  z = s8[] constant(0)\n"
+          "  r = s8[4] reduce(x, z), dimensions={{1}}, to_apply=add8\n{2}",
+          columns, type, last);
+    };
+    return related(module("", lines("8", before)), module(", num_partitions=4", lines("4", after)),
+                   relation_json(".b . ->  _"))
+               .index() == 0;
+  };
+  const auto dot = [](const char* name, const char* type) {
+    return fmt::format(
+        "{} = {}[] dot(r, w), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}\n", name,
+        type);
+  };
+  const auto sum = [](const char* type, const char* add) {
+    return fmt::format("  ROOT y = {}[] all-reduce(d), {}, to_apply={}\n", type, kAlongB, add);
+  };
+  CHECK(
+      !related_to("s8", "  ROOT " + dot("y", "s32"), "  " + dot("d", "s32") + sum("s32", "add32")));
+  // In integers of the same width products wrap as sums do.
+  CHECK(related_to("s8", "  ROOT " + dot("y", "s8"), "  " + dot("d", "s8") + sum("s8", "add8")));
+}
+
+TEST_CASE("outputs have the shapes that a module says") {
+  const auto module = [](const char* header, const char* lines) {
+    return fmt::format("HloModule m{}\n\nENTRY e {{\n  x = f32[4] parameter(0)\n{}}}\n", header,
+                       lines);
+  };
+  const auto certificate = [&](const char* before, const char* after) {
+    CertificateFiles files = std::get<0>(related(
+        module("", "  ROOT y = (f32[4]) tuple(x)\n"),
+        module(", num_partitions=4", "  ROOT y = (f32[4]) tuple(x)\n"), relation_json(". -> .")));
+    auto problem = nlohmann::ordered_json::parse(files.at("problem.json"));
+    problem["before"] = module("", before);
+    problem["after"] = module(", num_partitions=4", after);
+    files["problem.json"] = problem.dump();
+    files.erase("manifest.json");
+    add_manifest("modules-equal", {}, files);
+    return check_certificate(files).verdict;
+  };
+  const char* const right = "  ROOT y = (f32[4]) tuple(x)\n";
+  CHECK(certificate(right, right) == Verdict::Accepted);
+  for (const char* wrong : {"  ROOT y = (s32[4]) tuple(x)\n", "  ROOT y = f32[4] tuple(x, x)\n",
+                            "  ROOT y = (f32[4]) tuple(x, x)\n"}) {
+    CHECK(certificate(wrong, right) != Verdict::Accepted);
+    CHECK(certificate(right, wrong) != Verdict::Accepted);
+    CHECK(certificate(wrong, wrong) != Verdict::Accepted);
+  }
+}
+
 TEST_CASE("no altered module is related to what it does not compute") {
   Counts counts;
   const std::vector<Pair> pairs = right_pairs();

@@ -84,6 +84,7 @@ constexpr double kBlockScales[] = {0.5, 1, 0.75, 0, 1.5};
 constexpr double kDisturbance = 0.05;
 constexpr double kLeastDifference = 1e-4;  ///< of numbers of few digits
 constexpr double kLeastNumber = 1e-30;     ///< which are zero in narrow types
+constexpr double kOverflowing = 1e38;      ///< about the largest number of f32
 constexpr std::size_t kMaxCandidates = 4096;
 /// A range of numbers counts as one if it is so narrow, relative to them.
 constexpr double kNarrowRange = 1e-7;
@@ -509,6 +510,9 @@ class ExecutionComparison {
     if (!type.is_float()) return a.integer != b.integer;
     if (a.real == b.real) return false;
     if (!std::isfinite(a.real) || !std::isfinite(b.real)) {
+      // One is computed by what overflows, the other nearly does.
+      const double finite = std::fabs(std::isfinite(a.real) ? a.real : b.real);
+      if (std::isfinite(finite) && finite > kOverflowing) return false;
       return !draw.may_overflow &&
              (std::isnan(a.real) != std::isnan(b.real) || std::isinf(a.real) != std::isinf(b.real));
     }
