@@ -195,7 +195,7 @@ TEST_CASE("sums of narrow integers wrap before they are multiplied to wider ones
           columns, type, last);
     };
     return related(module("", lines("8", before)), module(", num_partitions=4", lines("4", after)),
-                   relation_json(".b . ->  _"))
+                   relation_json(".b . -> _"))
                .index() == 0;
   };
   const auto dot = [](const char* name, const char* type) {
