@@ -168,14 +168,15 @@ TEST_CASE("calls that double at every level, and tuples, end at the checker's wo
   const std::string head = "HloModule m\n\n";
   const std::string before =
       head + "ENTRY e {\n  x = f32[8] parameter(0)\n  ROOT y = f32[8] copy(x)\n}\n";
-  for (const std::string& after :
-       {head + calls +
-            "ENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] call(x), to_apply=c60\n}\n",
-        head + tuples + "  ROOT y = f32[4] copy(x)\n}\n"}) {
-    const auto made = related(before, after, relation_json("a -> a"));
-    REQUIRE(made.index() == 1);
-    CHECK(std::get<std::string>(made) == "the checker's work limit was reached");
-  }
+  const auto reason = [&](const std::string& after) {
+    return std::get<std::string>(related(before, head + after, relation_json("a -> a")));
+  };
+  CHECK(reason(
+            calls +
+            "ENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] call(x), to_apply=c60\n}\n") ==
+        "the checker's work limit was reached");
+  // They are not what they say, or say it at such length.
+  CHECK(reason(tuples + "  ROOT y = f32[4] copy(x)\n}\n") == "the shape of t1");
 }
 
 TEST_CASE("sums of narrow integers wrap before they are multiplied to wider ones") {

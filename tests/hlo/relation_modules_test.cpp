@@ -103,7 +103,8 @@ TEST_CASE("calls, tuples and copies are taken apart") {
   CHECK(nodes_of(x + "  t = (f32[4]) tuple(x)\n  w = (f32[4]) while(t), condition=c, body=b\n"
                      "  ROOT y = f32[4] get-tuple-element(w), index=0\n",
                  "b {\n  ROOT p = (f32[4]) parameter(0)\n}\n\nc {\n  p = (f32[4]) parameter(0)\n"
-                 "  ROOT t = pred[] constant(true)\n}\n\n") == "parameter while -> 1");
+                 "  ROOT t = pred[] constant(true)\n}\n\n") ==
+        "parameter parameter[0] constant -> 0");
 }
 
 TEST_CASE("collectives of several operands, and those that start and end") {
@@ -133,8 +134,8 @@ TEST_CASE("collectives of several operands, and those that start and end") {
                      "  ROOT y = f32[8] all-gather-done(r)\n") ==
         "parameter parameter all-gather-start -> 2");
   CHECK(nodes_of(x + "  r = ((f32[4], f32[2]), (f32[8], f32[4])) all-gather-start(x, k), "
-                     "dimensions={0}\n  ROOT y = (f32[8], f32[4]) all-gather-done(r)\n")
-            .find('[') == std::string::npos);
+                     "dimensions={0}\n  ROOT y = (f32[8], f32[4]) all-gather-done(r)\n") ==
+        "parameter parameter all-gather-start[0] all-gather-start[1] -> 2 3");
   CHECK(nodes_of(x + "  r = (f32[4], (f32[8])) all-gather-start(x), dimensions={0}\n"
                      "  ROOT y = (f32[8]) all-gather-done(r)\n")
             .find('[') == std::string::npos);

@@ -22,8 +22,8 @@ constexpr double kNoise = 0x1p-44;
 constexpr double kNear = 100;
 /// What is disturbed by no more, of itself or in all, is far from what rounding alone makes.
 constexpr double kSteady = 1e-6;
-/// What is smaller may be zero in types of fewer bits.
-constexpr double kLeastNumber = 1e-30;
+/// What is smaller may be rounded to zero.
+constexpr double kLeastNumber = 1e-290;
 
 NumberRange unknown(ElementType type) {
   const Scalar any = type.is_float() ? Scalar{1, 0, true} : Scalar{0, 1, true};
@@ -48,10 +48,8 @@ NumberRange hull(std::initializer_list<Scalar> all, ElementType type) {
   }
   result.low.error = result.high.error = 0;
   if (type.is_float()) {
-    const double margin =
-        kNoise * std::max(std::fabs(result.low.real), std::fabs(result.high.real));
-    result.low.real -= margin;
-    result.high.real += margin;
+    result.low.real -= kNoise * std::fabs(result.low.real);
+    result.high.real += kNoise * std::fabs(result.high.real);
   }
   return result;
 }
@@ -140,7 +138,7 @@ bool hides_rounding(Element code, std::span<const NumberRange> operands) {
     case Element::Logistic:
     case Element::Tanh:
     case Element::Erf:
-      return moved(operands[0]) > kSteady;
+      return is_rounding(operands[0]) && moved(operands[0]) > kSteady;
     case Element::Divide:
       return is_rounding(operands[1]);
     case Element::Maximum:
@@ -159,24 +157,27 @@ bool hides_rounding(Element code, std::span<const NumberRange> operands) {
   }
 }
 
-/// Whether a result of these operands, which is not zero for real numbers, may be zero when it is
-/// computed, or the other way round infinite.
-bool leaves_numbers(Element code, std::span<const NumberRange> operands, double result,
-                    double shadow) {
-  const bool is_constant = std::ranges::any_of(operands, is_infinite);
+/// Whether a result of finite operands overflows, or of any is no number.
+bool overflows(std::span<const NumberRange> operands, double result, double shadow) {
   if (std::isnan(result) || std::isnan(shadow)) return true;
-  if (!std::isfinite(result) || !std::isfinite(shadow)) return !is_constant;
+  return (!std::isfinite(result) || !std::isfinite(shadow)) &&
+         std::ranges::none_of(operands, is_infinite);
+}
+
+/// Whether a result is not zero for real numbers, but so small that it may be rounded to zero.
+bool underflows(Element code, std::span<const NumberRange> operands, double result, double shadow) {
   if (!(std::fabs(result) < kLeastNumber) && !(std::fabs(shadow) < kLeastNumber)) return false;
   const auto is_zero = [](const NumberRange& x) { return x.low.real == 0 && x.shadow == 0; };
+  const bool has_infinite = std::ranges::any_of(operands, is_infinite);
   switch (code) {
     case Element::Exponential:
     case Element::Logistic:
-      return !is_constant;
+      return !has_infinite;
     case Element::Multiply:
       return !is_zero(operands[0]) && !is_zero(operands[1]);
     case Element::Divide:
     case Element::Power:
-      return !is_zero(operands[0]) && !is_constant;
+      return !is_zero(operands[0]) && !has_infinite;
     default:
       return false;
   }
@@ -264,7 +265,10 @@ NumberRange Ranges::of_points(const ElementOperation& operation,
   if (!operation.to.is_float()) return result;
   double shadow = numbers_.apply(operation, std::span(shadows, count)).real;
   if (!is_exact(operation.code)) shadow *= 1 + kNoise * drawn();
-  if (leaves_numbers(operation.code, operands, result.real, shadow)) return unknown(operation.to);
+  if (overflows(operands, result.real, shadow)) return unknown(operation.to);
+  // As a number that is disturbed by more than it is.
+  if (underflows(operation.code, operands, result.real, shadow))
+    shadow = result.real + kLeastNumber;
   // A zero has no sign, which depends on how it was made.
   result.real += 0.0;
   return {result, shadow + 0.0};
