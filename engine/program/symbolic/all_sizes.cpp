@@ -261,10 +261,12 @@ SizesAnswer listed_for_all_sizes(const Problem& problem, const ProgramList& list
       accepted_for_all_sizes(problem, open, [&](const Problem& sized, std::uint32_t values) {
         TwoChunks upper(sized, true);
         const TransitionGraph graph = explore(upper, sized.moves.size(), size, limits, nullptr);
-        if (graph.settled < size) return std::uint32_t{0};
+        // A program beyond the list may be refused at these sizes and not at others.
+        const ProgramList candidates(graph, SearchEngine::Bracket);
+        if (graph.settled < size || programs_of(candidates) != listed) return std::uint32_t{0};
         std::uint32_t required = values;
-        const auto found = replay_on_tables(ProgramList(graph, SearchEngine::Bracket), sized,
-                                            Collective::AllReduce, values, limits, required);
+        const auto found =
+            replay_on_tables(candidates, sized, Collective::AllReduce, values, limits, required);
         return found && programs_of(*found) == listed ? required : 0;
       });
   if (valid) {
