@@ -70,7 +70,7 @@ class LoopSearch {
       if (auto closed = closed_as(other)) return closed;
       search_.forget(begin_);
     }
-    // For whoever asks up to where the modules are related.
+    // These facts say up to where the modules are related.
     if (!others.empty()) {
       assume(last_);
       search_.relate_nodes(loop_.begin + 1, loop_.end);
