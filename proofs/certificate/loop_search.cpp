@@ -1,8 +1,8 @@
-#include "proofs/certificate/loop_search.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include "proofs/certificate/relation_search.h"
 
 namespace p2 {
 namespace {
@@ -14,7 +14,7 @@ using kernel::xla::Op;
 using kernel::xla::Place;
 using kernel::xla::RelatedModules;
 using kernel::xla::Segment;
-using Numbers = FactSearch::Numbers;
+using Numbers = RelationSearch::Numbers;
 
 constexpr int kMaxRounds = 16;        ///< in which assumptions are adapted
 constexpr std::size_t kMaxLoops = 4;  ///< of the other module that one is compared with
@@ -55,7 +55,7 @@ struct Assumption {
 
 class LoopSearch {
  public:
-  LoopSearch(FactSearch& search, const RelatedModules& modules, std::size_t loop,
+  LoopSearch(RelationSearch& search, const RelatedModules& modules, std::size_t loop,
              const std::vector<bool>& needed)
       : search_(search),
         modules_(modules),
@@ -297,7 +297,7 @@ class LoopSearch {
     }
   }
 
-  FactSearch& search_;
+  RelationSearch& search_;
   const RelatedModules& modules_;
   std::size_t number_;
   const Loop& loop_;
@@ -309,7 +309,7 @@ class LoopSearch {
 
 }  // namespace
 
-std::optional<ClosedLoop> relate_loop(FactSearch& search, const RelatedModules& modules,
+std::optional<ClosedLoop> relate_loop(RelationSearch& search, const RelatedModules& modules,
                                       std::size_t loop, const std::vector<bool>& needed) {
   return LoopSearch(search, modules, loop, needed).run();
 }

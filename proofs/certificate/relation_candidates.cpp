@@ -1,0 +1,286 @@
+// What is tried for every operation: which facts about operands, and which hints.
+
+#include "proofs/certificate/relation_search.h"
+
+#include <algorithm>
+
+namespace p2 {
+namespace {
+
+using kernel::xla::contains;
+using kernel::xla::Index;
+using kernel::xla::Node;
+using kernel::xla::Tensors;
+
+/// Sizes of a whole tensor after a reshape of arrays: where a group of dimensions has more
+/// elements in the whole, the first of its dimensions is larger.
+Index reshaped(const Index& own, const Index& whole, const Index& to) {
+  Index sizes = to;
+  for (std::size_t i = 0, j = 0; i < own.size() && j < to.size();) {
+    const std::size_t first = j;
+    std::int64_t a = own[i], b = to[j], ratio = own[i] == 0 ? 1 : whole[i] / own[i];
+    ++i;
+    ++j;
+    while (a != b && (a < b ? i < own.size() : j < to.size())) {
+      if (a < b) {
+        a *= own[i];
+        ratio *= own[i] == 0 ? 1 : whole[i] / own[i];
+        ++i;
+      } else {
+        b *= to[j++];
+      }
+    }
+    // Dimensions of size 1 go with those beside them.
+    while (i < own.size() && own[i] == 1 && (j == to.size() || to[j] != 1)) ratio *= whole[i++];
+    std::size_t at = first;
+    while (at + 1 < j && to[at] == 1) ++at;
+    while (j < to.size() && to[j] == 1 && (i == own.size() || own[i] != 1)) ++j;
+    if (at < sizes.size()) sizes[at] *= ratio;
+  }
+  return sizes;
+}
+
+}  // namespace
+
+bool RelationSearch::derive_all(std::size_t node, const std::vector<Numbers>& choices,
+                                const Index& hint) {
+  std::vector<Numbers> all = {{}};
+  for (const Numbers& each : choices) {
+    std::vector<Numbers> next;
+    for (const Numbers& begin : all) {
+      for (const std::size_t fact : each) {
+        if (next.size() == kMaxChoices) break;
+        next.push_back(begin);
+        next.back().push_back(fact);
+      }
+    }
+    all = std::move(next);
+  }
+  bool found = false;
+  for (const Numbers& facts : all) found = derive(node, facts, hint) || found;
+  return found;
+}
+
+void RelationSearch::answer(std::size_t node, const Index& sizes) {
+  const Node& here = modules_.local().nodes[node];
+  const std::string& opcode = here.instruction->opcode;
+  if (modules_.has_numbers(node)) {
+    Index hint = {0};
+    hint.insert(hint.end(), sizes.begin(), sizes.end());
+    if (!derive(node, {}, hint)) {
+      for (std::int64_t along = 0; along < std::ssize(sizes); ++along) {
+        hint = {1, along};
+        hint.insert(hint.end(), sizes.begin(), sizes.end());
+        if (derive(node, {}, hint)) break;
+      }
+    }
+  }
+  if (opcode == "constant") {
+    derive(node, {}, sizes);
+  } else if (!here.is_function) {
+    return;
+  } else if (opcode == "iota") {
+    derive(node, {}, sizes);
+  } else if (opcode == "broadcast") {
+    Index operand;
+    for (const std::int64_t each : here.instruction->numbers("dimensions"))
+      operand.push_back(sizes.at(static_cast<std::size_t>(each)));
+    request(here.operands[0], operand);
+    derive_all(node, {with_sizes(here.operands[0], operand)}, sizes);
+  } else if (kernel::xla::op_called(opcode)) {
+    by_elements(node, sizes);
+  } else if (opcode == "transpose") {
+    const Index order = here.instruction->numbers("dimensions");
+    Index operand(order.size());
+    for (std::size_t k = 0; k < order.size(); ++k)
+      operand.at(static_cast<std::size_t>(order[k])) = sizes[k];
+    request(here.operands[0], operand);
+    derive_all(node, {with_sizes(here.operands[0], operand)}, {});
+  } else if (opcode == "reshape" || opcode == "bitcast") {
+    if (of_[here.operands[0]].empty())
+      request(here.operands[0], reshaped(own_sizes(node), sizes, own_sizes(here.operands[0])));
+    derive_all(node, {of_[here.operands[0]]}, sizes);
+  } else if (opcode == "reduce" && here.operands.size() == 2) {
+    Index operand = own_sizes(here.operands[0]);
+    const Index along = here.instruction->numbers("dimensions");
+    for (std::size_t i = 0, next = 0; i < operand.size(); ++i) {
+      if (!contains(along, i)) operand[i] = sizes.at(next++);
+    }
+    request(here.operands[0], operand);
+    relate(node);
+  } else if (opcode == "slice" || opcode == "concatenate" || opcode == "pad" ||
+             opcode == "reverse") {
+    Index operand = sizes;
+    for (const std::size_t each : here.operands) {
+      for (std::size_t k = 0; k < std::min(operand.size(), own_sizes(each).size()); ++k)
+        operand[k] = sizes[k] == own_sizes(node)[k] ? own_sizes(each)[k] : sizes[k];
+      operand.resize(own_sizes(each).size());
+      request(each, operand);
+    }
+    relate(node);
+  }
+}
+
+bool RelationSearch::by_elements(std::size_t node, const Index& sizes) {
+  const Node& here = modules_.local().nodes[node];
+  std::vector<Numbers> choices;
+  for (std::size_t k = 0; k < here.operands.size(); ++k) {
+    const Index& own = own_sizes(here.operands[k]);
+    choices.push_back(request(here.operands[k], own.empty() ? own : sizes));
+    // A condition may be what devices know.
+    const bool is_condition = here.instruction->opcode == "select" && k == 0;
+    if (choices.back().empty() && !is_condition) return false;
+  }
+  if (choices[0].empty()) choices.erase(choices.begin());
+  return derive_all(node, choices, {});
+}
+
+void RelationSearch::relate(std::size_t node) {
+  const Node& here = modules_.local().nodes[node];
+  const std::string& opcode = here.instruction->opcode;
+  if (opcode == "constant") {
+    if (own_sizes(node).empty()) derive(node, {}, {});
+    return;
+  }
+  if (here.operands.empty()) {
+    derive(node, {}, {});
+    return;
+  }
+  const Numbers first = of_[here.operands[0]];
+  if (!here.is_function) {
+    for (const std::size_t fact : first) derive(node, {fact}, {});
+    return;
+  }
+  if (kernel::xla::op_called(opcode)) {
+    std::set<Index> wanted;
+    for (const std::size_t each : here.operands) {
+      if (own_sizes(each).empty() && !own_sizes(node).empty()) continue;
+      for (const std::size_t fact : of_[each]) wanted.insert(sizes_of(fact));
+    }
+    for (const Index& sizes : wanted) by_elements(node, sizes);
+    if (of_[node].empty() && here.operands.size() == 2 && modules_.has_numbers(here.operands[1])) {
+      for (const std::size_t fact : first) derive(node, {fact}, {});
+    }
+    return;
+  }
+  if (opcode == "broadcast") return broadcasts(node, first);
+  if (opcode == "reshape" || opcode == "bitcast") return reshapes(node, first);
+  if (opcode == "slice") {
+    for (const std::size_t fact : first) slices(node, fact);
+    return;
+  }
+  if (opcode == "dynamic-slice") {
+    for (const std::size_t fact : first) derive(node, {fact}, {});
+    if (!of_[node].empty() && modules_.borders().empty()) return;
+  }
+  std::vector<Numbers> choices;
+  for (std::size_t k = 0; k < here.operands.size(); ++k) {
+    const std::size_t each = here.operands[k];
+    if (of_[each].empty() && opcode == "scatter" && k == 0) {
+      for (const std::size_t tensor : made_of(SIZE_MAX, opcode))
+        request(each, modules_.tensors().at(tensor).sizes);
+    }
+    if (of_[each].empty()) request(each, likely_sizes(here, k));
+    if (of_[each].empty()) return;
+    choices.push_back(of_[each]);
+  }
+  const bool found = derive_all(node, choices, {});
+  if (opcode == "concatenate" && !found) derive_all(node, choices, {1});
+}
+
+RelationSearch::Numbers RelationSearch::made_of(std::size_t tensor, const std::string& opcode) {
+  for (; indexed_ < modules_.tensors().count(); ++indexed_) {
+    const Tensors::Tensor& each = modules_.tensors().at(indexed_);
+    made_of_[{SIZE_MAX, each.form.opcode}].push_back(indexed_);
+    if (!each.operands.empty()) made_of_[{each.operands[0], each.form.opcode}].push_back(indexed_);
+  }
+  const auto found = made_of_.find({tensor, opcode});
+  return found == made_of_.end() ? Numbers() : found->second;
+}
+
+Index RelationSearch::likely_sizes(const Node& node, std::size_t operand) const {
+  Index sizes = own_sizes(node.operands[operand]);
+  if (node.instruction->opcode == "dot") {
+    const std::size_t other = 1 - operand;
+    if (of_[node.operands[other]].empty()) return sizes;
+    const Index& whole = sizes_of(of_[node.operands[other]][0]);
+    for (const char* kind : {"batch_dims", "contracting_dims"}) {
+      const Index own =
+          node.instruction->numbers(std::string(operand == 0 ? "lhs_" : "rhs_") + kind);
+      const Index of =
+          node.instruction->numbers(std::string(operand == 0 ? "rhs_" : "lhs_") + kind);
+      for (std::size_t k = 0; k < own.size(); ++k)
+        sizes.at(static_cast<std::size_t>(own[k])) = whole.at(static_cast<std::size_t>(of[k]));
+    }
+  } else if (operand > 0 && !of_[node.operands[0]].empty() &&
+             sizes.size() == own_sizes(node.operands[0]).size()) {
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (sizes[k] == own_sizes(node.operands[0])[k])
+        sizes[k] = sizes_of(of_[node.operands[0]][0])[k];
+    }
+  }
+  return sizes;
+}
+
+void RelationSearch::slices(std::size_t node, std::size_t fact) {
+  const Node& here = modules_.local().nodes[node];
+  const Index& own = own_sizes(here.operands[0]);
+  Index hint(3 * own.size());
+  const auto ranges = kernel::xla::ranges_of(here.instruction->attribute("slice"));
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    const bool is_all = ranges[k] == Index{0, own[k], 1};
+    for (std::size_t i = 0; i < 3; ++i) hint[i * own.size() + k] = ranges[k][i];
+    if (is_all) hint[own.size() + k] = sizes_of(fact)[k];
+  }
+  std::vector<Index> known;
+  for (const std::size_t tensor : made_of(modules_.facts()[fact].tensor, "slice")) {
+    known.emplace_back();
+    for (const Index& row : modules_.tensors().at(tensor).form.numbers)
+      known.back().insert(known.back().end(), row.begin(), row.end());
+  }
+  const bool is_known = std::find(known.begin(), known.end(), hint) != known.end();
+  if (is_known && derive(node, {fact}, hint, true)) return;
+  // That of a microbatch is no slice of the whole batch.
+  const bool is_part = derive(node, {fact}, {}, true);
+  if (!is_part && derive(node, {fact}, hint, true)) return;
+  for (const Index& other : known) derive(node, {fact}, other, true);
+  if (!is_part) derive(node, {fact}, {});
+}
+
+void RelationSearch::broadcasts(std::size_t node, const Numbers& facts) {
+  const Index dimensions = modules_.local().nodes[node].instruction->numbers("dimensions");
+  if (dimensions.empty()) return;
+  for (const std::size_t fact : facts) {
+    for (const std::size_t tensor : made_of(modules_.facts()[fact].tensor, "broadcast")) {
+      const Tensors::Tensor& whole = modules_.tensors().at(tensor);
+      if (whole.form.numbers[0] == dimensions) derive(node, {fact}, whole.sizes);
+    }
+    if (!of_[node].empty()) continue;
+    // Most often a new dimension is not cut.
+    Index sizes = own_sizes(node);
+    for (std::size_t k = 0; k < dimensions.size(); ++k)
+      sizes.at(static_cast<std::size_t>(dimensions[k])) = sizes_of(fact)[k];
+    derive(node, {fact}, sizes);
+  }
+}
+
+void RelationSearch::reshapes(std::size_t node, const Numbers& facts) {
+  const Node& here = modules_.local().nodes[node];
+  for (const std::size_t fact : facts) {
+    const Tensors::Tensor& whole = modules_.tensors().at(modules_.facts()[fact].tensor);
+    const bool is_reshape = whole.form.opcode == "reshape";
+    const std::size_t base = is_reshape ? whole.operands[0] : modules_.facts()[fact].tensor;
+    // Those that the other module has, before a guess: where dimensions of one index are
+    // ambiguous it is one of these.
+    std::vector<Index> candidates;
+    for (const std::size_t each : made_of(base, "reshape"))
+      candidates.push_back(modules_.tensors().at(each).sizes);
+    const Index guess = reshaped(own_sizes(here.operands[0]), whole.sizes, own_sizes(node));
+    if (is_reshape) candidates.push_back(modules_.tensors().at(base).sizes);
+    bool found = false;
+    for (const Index& sizes : candidates) found = derive(node, {fact}, sizes) || found;
+    if (!found) derive(node, {fact}, guess);
+  }
+}
+
+}  // namespace p2

@@ -1,0 +1,156 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/limits.h"
+#include "proofs/kernel/xla/related_programs.h"
+#include "proofs/kernel/xla/relation.h"
+
+namespace p2 {
+
+/// The facts by which a loop is closed: assumptions about its variables, a fact for each about what
+/// that is after an iteration, and one about the condition.
+struct ClosedLoop {
+  std::vector<std::size_t> assumptions, next;
+  std::size_t condition = 0;
+};
+
+/// Finds facts about the nodes of a module from inputs to outputs, each with the rules of the
+/// checker. What is tried for an operation stands in relation_candidates.cpp.
+class RelationSearch {
+ public:
+  using Numbers = std::vector<std::size_t>;
+  using Index = kernel::xla::Index;
+  using Fact = kernel::xla::Fact;
+  using ProgramFact = kernel::xla::RelatedPrograms::ProgramFact;
+
+  static constexpr std::size_t kMaxChoices = 24;  ///< of facts that one follows from
+
+  /// `modules` are to outlive this.
+  RelationSearch(kernel::xla::RelatedModules& modules, const Limits& limits);
+  RelationSearch(const RelationSearch&) = delete;
+  RelationSearch& operator=(const RelationSearch&) = delete;
+
+  /// relation.json, or nothing. Throws LimitReached.
+  std::optional<std::string> run(const std::vector<kernel::xla::Relation>& outputs);
+  /// Up to where an output is related, where there is no answer to it.
+  const std::string& lost() const { return lost_; }
+
+  // Of one of several programs.
+
+  /// By what a fact follows: a line of relation.json.
+  struct Line {
+    std::size_t node = 0;
+    Numbers facts;
+    Index hint;
+    std::vector<ProgramFact> others = {};  ///< in place of `facts`
+    auto operator<=>(const Line&) const = default;
+  };
+  /// By fact; of inputs nothing.
+  const std::vector<Line>& lines() const { return lines_; }
+  /// The number of facts about inputs, which come first.
+  std::size_t given() const { return given_; }
+  const Numbers& facts_of(std::size_t node) const { return of_[node]; }
+  /// Those that outputs, or these, are computed from.
+  std::vector<bool> needed_nodes(const Numbers& ends) const;
+  void relate_node(std::size_t node);
+  /// Adds a fact that follows from facts of several programs.
+  void add(std::size_t node, std::vector<ProgramFact> others, Fact fact);
+  /// The fact about an output that says what a relation says of it; of one that is a sum over
+  /// programs, a share of it.
+  std::optional<std::size_t> answer_to(std::size_t output, const kernel::xla::Relation& relation,
+                                       bool is_share = false);
+
+  // For the facts about a loop.
+
+  /// Facts about nodes from `begin` to before `end`.
+  void relate_nodes(std::size_t begin, std::size_t end);
+  /// Facts about a node with whole tensors of these sizes, found where the node allows any.
+  Numbers request(std::size_t node, const Index& sizes);
+  /// Whether there is a fact by this line; it is added unless it is known, as the last about the
+  /// node. With `total`, only where every device has some of the tensor.
+  bool derive(std::size_t node, const Numbers& facts, const Index& hint, bool total = false);
+  /// Forgets all facts from this number on.
+  void forget(std::size_t facts);
+
+ private:
+  const Index& sizes_of(std::size_t fact) const {
+    return modules_.tensors().at(modules_.facts()[fact].tensor).sizes;
+  }
+  const Index& own_sizes(std::size_t node) const {
+    return modules_.local().nodes[node].shape.sizes;
+  }
+
+  /// The same array as a tensor of a manual part of the other module, or as what that makes.
+  void see_manual(std::size_t node);
+  /// Unless it is known.
+  void add_new(Line line, Fact fact);
+  Numbers with_sizes(std::size_t node, const Index& sizes) const;
+  /// The first node on the way to an output of which nothing is known, though of its operands is.
+  std::string lost(std::size_t output, std::size_t number) const;
+
+  // What is tried for an operation.
+
+  /// Facts about a node that follow from those of its operands.
+  void relate(std::size_t node);
+  /// Facts about a node that is the same in wholes of many sizes, as a broadcast constant is.
+  void answer(std::size_t node, const Index& sizes);
+  /// Tries all choices of facts about the operands.
+  bool derive_all(std::size_t node, const std::vector<Numbers>& choices, const Index& hint);
+  /// Operands that are scalars are so in the whole.
+  bool by_elements(std::size_t node, const Index& sizes);
+  void broadcasts(std::size_t node, const Numbers& facts);
+  void reshapes(std::size_t node, const Numbers& facts);
+  void slices(std::size_t node, std::size_t fact);
+  /// The tensors that an operation makes of that of a fact.
+  Numbers made_of(std::size_t tensor, const std::string& opcode);
+  /// Of an operand of which nothing is known; dimensions that another has, too, are its.
+  Index likely_sizes(const kernel::xla::Node& node, std::size_t operand) const;
+
+  // What is written.
+
+  /// The facts that these need. What is assumed in a loop needs the fact about what that is after
+  /// an iteration, and that about the condition.
+  std::vector<bool> used_by(Numbers left) const;
+  /// Whether it is about the array that the fact that it comes from is about.
+  bool is_seen_otherwise(const Line& line) const {
+    return line.facts.size() == 1 && lines_[line.facts[0]].node == line.node;
+  }
+  /// The line of a fact about what a loop makes, with those of its assumptions that are used; the
+  /// first one of a loop closes it.
+  Line closing(Line line, const std::vector<bool>& used, std::set<std::size_t>& closed) const;
+  /// Only the facts that the outputs need.
+  std::string text_of(const Numbers& answers) const;
+
+  kernel::xla::RelatedModules& modules_;
+  LimitWatch watch_;
+  std::size_t given_;        ///< facts about inputs
+  std::vector<Numbers> of_;  ///< facts, by node
+  std::vector<Line> lines_;  ///< by fact; of inputs nothing
+  std::set<Line> tried_;
+  std::set<std::pair<std::size_t, Index>> asked_;
+  // What was tried and asked, in order, at a number of facts.
+  std::vector<std::pair<std::size_t, std::set<Line>::iterator>> tried_by_;
+  std::vector<std::pair<std::size_t, std::set<std::pair<std::size_t, Index>>::iterator>> asked_by_;
+  std::vector<bool> needed_;
+  std::map<std::size_t, std::optional<ClosedLoop>> closed_;  ///< by local loop
+  int depth_ = 0;
+  std::size_t indexed_ = 0;
+  std::map<std::pair<std::size_t, std::string>, Numbers> made_of_;
+  std::string lost_;
+};
+
+/// Looks for what holds in every iteration of a local loop: begins with what holds before it, and
+/// adapts the places of what holds anywhere (of zeros, above all) to what an iteration makes, until
+/// that is what was assumed. Of variables in `needed` only. Facts about what the loop makes are
+/// then derived; nothing where none is found.
+std::optional<ClosedLoop> relate_loop(RelationSearch& search,
+                                      const kernel::xla::RelatedModules& modules, std::size_t loop,
+                                      const std::vector<bool>& needed);
+
+}  // namespace p2
