@@ -108,4 +108,41 @@ struct Sizes {
   Digits goal = 0;
 };
 
+/// The values of every digit, at most so many, as points: digits outermost first.
+struct Grid {
+  Grid(const Sizes& sizes, std::uint32_t values, Budget& budget) {
+    for (const Instance::Digit& digit : sizes.instance->digits) {
+      counts.push_back(std::min(digit.size, values));
+      points *= counts.back();
+      budget.spend(points * points);
+    }
+    strides.resize(counts.size());
+    std::uint32_t stride = 1;
+    for (std::size_t f = counts.size(); f-- > 0; stride *= counts[f]) strides[f] = stride;
+  }
+
+  std::uint32_t value(std::uint32_t point, std::size_t digit) const {
+    return point / strides[digit] % counts[digit];
+  }
+
+  /// Points whose other digits are 0, ascending.
+  Numbers with(Digits digits, Budget& budget) const {
+    Numbers all{0};
+    for (std::size_t f = 0; f < counts.size(); ++f) {
+      if ((digits >> f & 1U) == 0) continue;
+      Numbers more;
+      for (const std::uint32_t point : all) {
+        for (std::uint32_t v = 0; v < counts[f]; ++v) more.push_back(point + v * strides[f]);
+      }
+      all = std::move(more);
+    }
+    budget.spend(all.size());
+    return all;
+  }
+
+  std::uint64_t points = 1;
+  Numbers counts;   ///< of values, by digit
+  Numbers strides;  ///< what one more adds to a point
+};
+
 }  // namespace p2::kernel

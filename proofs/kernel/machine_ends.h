@@ -27,33 +27,24 @@ class EndsSearch {
   /// last, four if it has as many.
   EndsSearch(const Sizes& sizes, const std::vector<Choice>& choices, std::size_t size,
              Budget& budget)
-      : choices_(choices), budget_(budget) {
-    std::uint64_t points = 1;
-    for (const Instance::Digit& digit : sizes.instance->digits) {
-      counts_.push_back(std::min(digit.size, 4U));
-      points *= counts_.back();
-      budget.spend(points * points);
-    }
-    strides_.resize(counts_.size());
-    std::uint32_t stride = 1;
-    for (std::size_t f = counts_.size(); f-- > 0; stride *= counts_[f]) strides_[f] = stride;
+      : choices_(choices), budget_(budget), grid_(sizes, 4, budget) {
     Numbers begin;
-    goal_.resize(points);
-    for (const std::uint32_t base : sums(~sizes.goal)) {
+    goal_.resize(grid_.points);
+    for (const std::uint32_t base : grid_.with(~sizes.goal, budget_)) {
       Points all(words(), 0);
-      for (const std::uint32_t offset : sums(sizes.goal)) {
+      for (const std::uint32_t offset : grid_.with(sizes.goal, budget_)) {
         all[(base + offset) / 64] |= std::uint64_t{1} << ((base + offset) % 64);
       }
-      for (const std::uint32_t offset : sums(sizes.goal)) {
-        goal_[base + offset] = number({true, Powers(counts_.size(), 0), all, all});
+      for (const std::uint32_t offset : grid_.with(sizes.goal, budget_)) {
+        goal_[base + offset] = number({true, Powers(grid_.counts.size(), 0), all, all});
       }
     }
-    for (std::uint32_t point = 0; point < points; ++point) {
+    for (std::uint32_t point = 0; point < grid_.points; ++point) {
       Points own(words(), 0);
       own[point / 64] |= std::uint64_t{1} << (point % 64);
-      begin.push_back(number({true, Powers(counts_.size(), 0), own, own}));
+      begin.push_back(number({true, Powers(grid_.counts.size(), 0), own, own}));
     }
-    for (std::uint32_t point = 0; point < points; ++point) begin.push_back(point + 1);
+    for (std::uint32_t point = 0; point < grid_.points; ++point) begin.push_back(point + 1);
     explore(begin, size);
   }
 
@@ -73,23 +64,8 @@ class EndsSearch {
 
   std::size_t words() const { return (goal_.size() + 63) / 64; }
 
-  /// Points whose other digits are 0, ascending.
-  Numbers sums(Digits digits) {
-    Numbers all{0};
-    for (std::size_t f = 0; f < counts_.size(); ++f) {
-      if ((digits >> f & 1U) == 0) continue;
-      Numbers more;
-      for (const std::uint32_t point : all) {
-        for (std::uint32_t v = 0; v < counts_[f]; ++v) more.push_back(point + v * strides_[f]);
-      }
-      all = std::move(more);
-    }
-    budget_.spend(all.size());
-    return all;
-  }
-
   std::uint32_t number(Holding holding) {
-    budget_.spend(2 * words() + counts_.size() + 8);
+    budget_.spend(2 * words() + grid_.counts.size() + 8);
     const auto next = static_cast<std::uint32_t>(holdings_.size());
     const auto [place, is_new] = numbers_.emplace(std::move(holding), next);
     if (is_new) holdings_.push_back(&place->first);
@@ -173,7 +149,7 @@ class EndsSearch {
       unite(all.first, each.first);
       unite(all.last, each.last);
     }
-    const Powers before(counts_.size(), 0);
+    const Powers before(grid_.counts.size(), 0);
     scale(all, choice.varied, 1);
     if (surely_more(all.powers, before)) return std::nullopt;  // than there are
     return all;
@@ -189,7 +165,7 @@ class EndsSearch {
   Numbers run(const Choice& choice, const Numbers& before) {
     std::vector<const Holding*> group;
     for (const std::uint32_t id : before) group.push_back(holdings_[id]);
-    budget_.spend(group.size() * (2 * words() + counts_.size() + 8));
+    budget_.spend(group.size() * (2 * words() + grid_.counts.size() + 8));
     const Holding& root = *group[0];
     if (choice.collective == "Broadcast") {
       if (!root.any) return {};
@@ -209,8 +185,8 @@ class EndsSearch {
     if (!all) return {};
     if (choice.collective == "AllReduce") return Numbers(before.size(), number(*all));
     if (choice.collective == "Reduce") {
-      Numbers after(before.size(), number({false, Powers(counts_.size(), 0), Points(words(), 0),
-                                           Points(words(), 0)}));
+      Numbers after(before.size(), number({false, Powers(grid_.counts.size(), 0),
+                                           Points(words(), 0), Points(words(), 0)}));
       after[0] = number(*all);
       return after;
     }
@@ -280,7 +256,8 @@ class EndsSearch {
   void explore(const Numbers& begin, std::size_t size) {
     std::vector<Groups> groups;
     for (const Choice& choice : choices_) {
-      groups.push_back({sums(~(choice.varied | choice.pinned)), sums(choice.varied)});
+      groups.push_back({grid_.with(~(choice.varied | choice.pinned), budget_),
+                        grid_.with(choice.varied, budget_)});
     }
     std::map<Numbers, std::uint32_t> states{{begin, 0}};
     results_.resize(choices_.size());
@@ -320,8 +297,7 @@ class EndsSearch {
 
   const std::vector<Choice>& choices_;
   Budget& budget_;
-  Numbers counts_;   ///< by digit, values in the grid
-  Numbers strides_;  ///< and what one more adds to a point
+  const Grid grid_;
   std::map<Holding, std::uint32_t> numbers_;
   std::vector<const Holding*> holdings_;
   std::vector<std::map<Numbers, Numbers>> results_;  ///< by choice and holdings of a group

@@ -43,24 +43,15 @@ enum class Taken { Legal, Refused, Undecided };
 class ChunkTables {
  public:
   ChunkTables(const Sizes& sizes, std::uint32_t values, Budget& budget)
-      : sizes_(sizes), budget_(budget), values_(values) {
-    std::uint64_t points = 1;
-    for (const Instance::Digit& digit : sizes.instance->digits) {
-      counts_.push_back(std::min(digit.size, values));
-      points *= counts_.back();
-      budget.spend(points * points);
-    }
-    strides_.resize(counts_.size());
-    std::uint32_t stride = 1;
-    for (std::size_t f = counts_.size(); f-- > 0; stride *= counts_[f]) strides_[f] = stride;
-    for (std::uint32_t point = 0; point < points; ++point) {
-      Points own = nobody(points);
+      : sizes_(sizes), budget_(budget), grid_(sizes, values, budget), values_(values) {
+    for (std::uint32_t point = 0; point < grid_.points; ++point) {
+      Points own = nobody(grid_.points);
       own[point / 64] |= std::uint64_t{1} << (point % 64);
       GridDevice device;
       device.table.rows[{}] = std::move(own);
       devices_.push_back(number(std::move(device)));
     }
-    for (std::uint32_t point = 0; point < points; ++point) goal_.push_back(summed(point));
+    for (std::uint32_t point = 0; point < grid_.points; ++point) goal_.push_back(summed(point));
   }
 
   /// Sums over groups are right for all sizes beyond if every digit has so many values.
@@ -72,10 +63,10 @@ class ChunkTables {
 
   /// The state is unspecified unless the step is legal.
   Taken take(const Choice& choice) {
-    const Numbers offsets = sums(choice.varied);
+    const Numbers offsets = grid_.with(choice.varied, budget_);
     auto& results = results_[choice];
     bool decided = true;
-    for (const std::uint32_t base : sums(~(choice.varied | choice.pinned))) {
+    for (const std::uint32_t base : grid_.with(~(choice.varied | choice.pinned), budget_)) {
       Numbers members;
       for (const std::uint32_t offset : offsets) members.push_back(devices_[base + offset]);
       budget_.spend(2 * members.size() + 4);
@@ -121,31 +112,16 @@ class ChunkTables {
   /// What the device of a point has at the goal: the sum over its class.
   std::uint32_t summed(std::uint32_t point) {
     std::uint32_t base = point;
-    for (std::size_t f = 0; f < counts_.size(); ++f) {
-      if ((sizes_.goal >> f & 1U) != 0) base -= point / strides_[f] % counts_[f] * strides_[f];
+    for (std::size_t f = 0; f < grid_.counts.size(); ++f) {
+      if ((sizes_.goal >> f & 1U) != 0) base -= grid_.value(point, f) * grid_.strides[f];
     }
     GridDevice device;
     Points all = nobody(devices_.size());
-    for (const std::uint32_t offset : sums(sizes_.goal)) {
+    for (const std::uint32_t offset : grid_.with(sizes_.goal, budget_)) {
       all[(base + offset) / 64] |= std::uint64_t{1} << ((base + offset) % 64);
     }
     device.table.rows[{}] = std::move(all);
     return number(std::move(device));
-  }
-
-  /// Points whose other digits are 0, ascending.
-  Numbers sums(Digits digits) {
-    Numbers all{0};
-    for (std::size_t f = 0; f < counts_.size(); ++f) {
-      if ((digits >> f & 1U) == 0) continue;
-      Numbers more;
-      for (const std::uint32_t point : all) {
-        for (std::uint32_t v = 0; v < counts_[f]; ++v) more.push_back(point + v * strides_[f]);
-      }
-      all = std::move(more);
-    }
-    budget_.spend(all.size());
-    return all;
   }
 
   /// Rows are copied, or compared; those that stay count four times, which bounds the memory.
@@ -155,7 +131,7 @@ class ChunkTables {
   }
 
   std::uint32_t count_of(std::uint32_t coordinate) const {
-    return counts_[coordinates_[coordinate].second];
+    return grid_.counts[coordinates_[coordinate].second];
   }
 
   void note(const Numbers& coordinates) {
@@ -400,7 +376,7 @@ class ChunkTables {
     if (box != whole.table.rows.size()) return false;
     std::map<std::uint32_t, std::uint32_t> cuts;  // by coordinate, the digit
     std::set<std::uint32_t> all(whole.table.coordinates.begin(), whole.table.coordinates.end());
-    for (std::uint32_t f = 0; f < counts_.size(); ++f) {
+    for (std::uint32_t f = 0; f < grid_.counts.size(); ++f) {
       if ((choice.varied >> f & 1U) == 0) continue;
       std::ranges::sort(given);
       const std::uint32_t cut = coordinate(given, f);
@@ -420,7 +396,7 @@ class ChunkTables {
           const auto cut = cuts.find(coordinates[i]);
           if (cut == cuts.end()) continue;
           const std::uint32_t digit = cut->second;
-          if (row.first[i] != offsets[member] / strides_[digit] % counts_[digit]) return true;
+          if (row.first[i] != grid_.value(offsets[member], digit)) return true;
         }
         return false;
       });
@@ -432,8 +408,7 @@ class ChunkTables {
 
   const Sizes& sizes_;
   Budget& budget_;
-  Numbers counts_;   ///< by digit, values in the grid
-  Numbers strides_;  ///< and what one more adds to a point
+  const Grid grid_;
   std::uint32_t needed_ = 4;
   std::vector<std::pair<Numbers, std::uint32_t>> coordinates_;  ///< Q, digit
   std::uint32_t values_;
