@@ -264,6 +264,21 @@ std::vector<Pair> right_pairs() {
        "  ROOT y = f32[4,8] all-reduce(s), " +
            sum_a,
        "a. a. .. -> .."},
+      // rows cut, and updates cut by devices beside those that cut the rows
+      {"  i = s32[4,1] parameter(0)\n  u = f32[4,8] parameter(1)\n  z = f32[] constant(0)\n"
+       "  x = f32[4,8] broadcast(z), dimensions={}\n"
+       "  ROOT y = f32[4,8] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n",
+       "  i = s32[2,1] parameter(0)\n  u = f32[2,8] parameter(1)\n  z = f32[] constant(0)\n"
+       "  x = f32[2,8] broadcast(z), dimensions={}\n"
+       "  id = u32[] partition-id()\n  t = s32[4] constant({0,2,0,2})\n"
+       "  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n  r = s32[] reshape(d)\n"
+       "  o = s32[2,1] broadcast(r), dimensions={}\n  j = s32[2,1] subtract(i, o)\n"
+       "  s = f32[2,8] scatter(x, j, u), update_window_dims={1}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n"
+       "  ROOT y = f32[2,8] all-reduce(s), " +
+           sum_a,
+       "a. a. -> b."},
       // what has no rule, on whole tensors
       {x + "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=add\n",
        x + "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=add\n", ".. -> .."},

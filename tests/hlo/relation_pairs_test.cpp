@@ -44,6 +44,19 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
       "  i = s32[4,1] parameter(0)\n  u = f32[4,8] parameter(1)\n"
       "  x = f32[4,8] parameter(2)\n  ROOT y = f32[4,8] scatter(x, i, u)" +
       scatter;
+  const std::string zeros =
+      "  z = f32[] constant(0)\n  x = f32[{},8] broadcast(z), dimensions={{}}\n";
+  const std::string whole_cut = "  i = s32[4,1] parameter(0)\n  u = f32[4,8] parameter(1)\n" +
+                                fmt::format(fmt::runtime(zeros), 4) +
+                                "  ROOT y = f32[4,8] scatter(x, i, u)" + scatter;
+  const auto cut = [&](const std::string& offsets) {
+    return "  i = s32[2,1] parameter(0)\n  u = f32[2,8] parameter(1)\n" +
+           fmt::format(fmt::runtime(zeros), 2) +
+           "  id = u32[] partition-id()\n  t = s32[4] constant(" + offsets +
+           ")\n  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n"
+           "  r = s32[] reshape(d)\n  o = s32[2,1] broadcast(r), dimensions={}\n"
+           "  j = s32[2,1] subtract(i, o)\n";
+  };
   const std::string rows =
       ", offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
       "index_vector_dim=1, slice_sizes={1,4}\n";
@@ -113,6 +126,19 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
         "  x = f32[4,8] broadcast(z), dimensions={}\n  s = f32[4,8] scatter(x, i, u)" +
             scatter + "  ROOT y = f32[1,8] slice(s), slice={[0:1], [0:8]}\n",
         ".. .. -> .."}},
+      {"rows that are cut by the devices that cut the updates",
+       {whole_cut,
+        cut("{0,0,2,2}") + "  s = f32[2,8] scatter(x, j, u)" + scatter +
+            "  ROOT y = f32[2,8] all-reduce(s), " + sum_a,
+        "a. a. -> a."}},
+      {"parts of other rows added up",
+       {whole_cut,
+        cut("{0,2,2,0}") + "  s = f32[2,8] scatter(x, j, u)" + scatter +
+            "  ROOT y = f32[2,8] all-reduce(s), " + sum_a,
+        "a. a. -> b."}},
+      {"parts of rows that are not added up",
+       {whole_cut, cut("{0,2,0,2}") + "  ROOT y = f32[2,8] scatter(x, j, u)" + scatter,
+        "a. a. -> b."}},
       {"one copy has what is added to, the other has not",
        {whole_scatter,
         "  i = s32[2,1] parameter(0)\n  u = f32[2,8] parameter(1)\n  x = f32[4,8] parameter(2)\n" +

@@ -121,9 +121,20 @@ void SmallProgram::make_masked(bool is_scatter) {
   Index others = offsets;
   if (once_in(8)) others[below(devices_)] += from_to(-1, 1);
   const Axis column = axis(from_to(1, 2));
-  const std::vector<Axis> batch = {axis(from_to(1, 3))};
-  const std::size_t table =
-      once_in(8) ? splat("f32", "0", {rows, column}) : operand("f32", {rows, column}, once_in(8));
+  Axis updates_along = axis(from_to(1, 3));
+  if (is_scatter && once_in(2)) {  // most often cut by devices beside those that cut the table
+    updates_along.whole = 2 * updates_along.size;
+    updates_along.devices.clear();
+    for (std::size_t device = 0; device < devices_; ++device) {
+      const std::size_t part = (way == 1) != once_in(16) ? device % 2 : device / 2 % 2;
+      updates_along.devices.push_back(
+          {{0, static_cast<std::int64_t>(part) * updates_along.size, updates_along.size}});
+    }
+  }
+  const std::vector<Axis> batch = {updates_along};
+  const std::size_t table = once_in(is_scatter ? 2 : 8)
+                                ? splat("f32", "0", {rows, column})
+                                : operand("f32", {rows, column}, once_in(8));
   std::size_t index = operand("s32", batch, once_in(8));
   const auto wide = [&](std::size_t scalar) { return broadcast(scalar, {}, at(index).axes); };
   if (!once_in(8))
@@ -178,6 +189,7 @@ void SmallProgram::make_masked(bool is_scatter) {
         ", update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
         "index_vector_dim=1, to_apply=add_f32";
     add(std::move(step));
+    if (once_in(2)) make_collective("all-reduce");
     return;
   }
   Step step{"gather",

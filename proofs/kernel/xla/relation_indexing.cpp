@@ -398,8 +398,12 @@ std::optional<Fact> RelatedModules::scattered(const Node& node, const Form& form
   plain.view.reset();
   all.places[static_cast<std::size_t>(along)] = places_.identity(places_.at(cut).whole);
   auto result = scatter(node, form, {&all, &plain, facts[2]});
-  if (!result || result->partial) return std::nullopt;
+  if (!result) return std::nullopt;
   result->places[static_cast<std::size_t>(along)] = cut;
+  if (!result->partial) return result;
+  // Those that together have all updates have the same elements.
+  result->partial = places_.refined(*result->partial, result->places);
+  if (!result->partial) return std::nullopt;
   return result;
 }
 
