@@ -313,8 +313,6 @@ struct Fact {
 
 /// `add`, `maximum`, `minimum` or `multiply`.
 Op reducer_named(const std::string& name);
-/// Whether boxes, of first indices and sizes, cover a tensor.
-bool are_all(const Index& sizes, const std::set<std::pair<Index, Index>>& boxes, Budget& budget);
 
 /// How devices hold one tensor of a module that is not partitioned: a box of it, and where.
 struct Piece {
