@@ -372,9 +372,9 @@ void replay(const Search& search, Budget& budget) {
 
 }  // namespace
 
-std::string judge_absence(const std::string& name, const Files& files) {
+std::string judge_absence(const std::string& name, const Json& statement, const Files& files) {
   Budget budget;
-  const Json root = parse_json(files, "problem.json");
+  const Json& root = statement["problem.json"];
   const AbsenceClaim claim =
       name == "unmixed" ? among_any_groups(root, budget) : among_instructions(name, root, budget);
   replay(claim.search, budget);

@@ -30,8 +30,9 @@ using Files = std::map<std::string, std::string>;
 
 }  // namespace kernel
 
-/// The SHA-256 digest of `bytes` (FIPS 180-4) as 64 lower-case hexadecimal digits.
-std::string sha256(std::string_view bytes);
+/// The SHA-256 digest of `bytes` (FIPS 180-4) as 64 lower-case hexadecimal digits; if portable, not
+/// by instructions that a processor may have for it.
+std::string sha256(std::string_view bytes, bool is_portable = false);
 
 /// The largest file of this name that is read, in bytes.
 std::size_t largest_file(std::string_view name);

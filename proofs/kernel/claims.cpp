@@ -12,7 +12,8 @@ using Names = std::vector<std::string>;
 struct Kind {
   Names statement;  ///< files that say what is claimed
   Names evidence;
-  std::string (*judge)(const std::string& claim, const Files& files) = nullptr;
+  std::string (*judge)(const std::string& claim, const Json& statement,
+                       const Files& files) = nullptr;
   Names choice = {};  ///< other evidence, which may be left out
 };
 
@@ -72,11 +73,6 @@ Names files_of(const std::string& claim, const Files& files) {
   return names;
 }
 
-std::string check_claim(const std::string& claim, const Files& files) {
-  const std::string words = kind_of(claim).judge(claim, files);
-  return words + ", claim " + claim_digest(claim, files);
-}
-
 namespace {
 
 /// The begin of a value, for sentences.
@@ -105,16 +101,28 @@ void compare(const Json& found, const Json& asked, const std::string& where) {
   }
 }
 
-}  // namespace
-
-void compare_question(const std::string& claim, const Files& files, const Json& question) {
+/// Rejects unless all that `question` says is so in the statement, or in the first of its files.
+void compare_question(const std::string& claim, const Json& statement, const Json& question) {
   if (!question.is_object() || question.empty())
     malformed("the question is not an object with keys");
-  const Json statement = statement_of(claim, files);
   const auto named = [&](const auto& part) { return statement.contains(part.key()); };
   const auto parts = question.items();
   const bool whole = std::any_of(parts.begin(), parts.end(), named);
   compare(whole ? statement : statement[statement_files(claim)[0]], question, "");
+}
+
+std::string digest_of(const Json& statement) { return sha256(statement.dump()).substr(0, 12); }
+
+}  // namespace
+
+std::string check_claim(const std::string& claim, const Files& files,
+                        const std::optional<std::string>& question) {
+  Json asked;
+  if (question) asked = parse_json({{"the question", *question}}, "the question");
+  const Json statement = statement_of(claim, files);
+  if (question) compare_question(claim, statement, asked);
+  const std::string words = kind_of(claim).judge(claim, statement, files);
+  return words + ", claim " + digest_of(statement);
 }
 
 }  // namespace p2::kernel
@@ -126,7 +134,7 @@ std::vector<std::string> statement_files(const std::string& claim) {
 }
 
 std::string claim_digest(const std::string& claim, const kernel::Files& files) {
-  return sha256(kernel::statement_of(claim, files).dump()).substr(0, 12);
+  return kernel::digest_of(kernel::statement_of(claim, files));
 }
 
 }  // namespace p2

@@ -404,9 +404,9 @@ class Potential {
 
 }  // namespace
 
-std::string judge_cost(const std::string& /*claim*/, const Files& files) {
+std::string judge_cost(const std::string& /*claim*/, const Json& statement, const Files& files) {
   Budget budget;
-  const Json root = parse_json(files, "problem.json");
+  const Json& root = statement["problem.json"];
   const CostQuestion question(root, budget);
   const Potential checked(files, question, budget);
   const Problem& problem = question.problem;

@@ -136,9 +136,9 @@ std::string check_violation(const Files& files, const Problem& problem, Derivati
 
 }  // namespace
 
-std::string judge_program(const std::string& claim, const Files& files) {
+std::string judge_program(const std::string& claim, const Json& statement, const Files& files) {
   Budget budget;
-  const Json root = parse_json(files, "problem.json");
+  const Json& root = statement["problem.json"];
   const bool beyond = claim == "not-expressible";
   using Keys = std::vector<std::string>;
   const Problem problem = read_problem(root, beyond ? Keys{"steps", "to"} : Keys{"steps"}, budget);

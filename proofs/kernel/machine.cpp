@@ -180,9 +180,10 @@ std::string judge_unused(const Json& root, bool compares, Budget& budget) {
 
 }  // namespace
 
-std::string judge_all_sizes(const std::string& claim, const Files& files) {
+std::string judge_all_sizes(const std::string& claim, const Json& statement,
+                            const Files& /*files*/) {
   Budget budget;
-  const Json root = parse_json(files, "problem.json");
+  const Json& root = statement["problem.json"];
   if (claim == "program-valid-all-sizes") return judge_valid(root, budget);
   if (claim == "synthesis-complete-all-sizes") return judge_complete(root, budget);
   return judge_unused(root, claim == "expressible-all-sizes", budget);

@@ -537,9 +537,10 @@ std::string judge_list_on_tables(const Json& root, Budget& budget) {
 
 }  // namespace
 
-std::string judge_large_sizes(const std::string& claim, const Files& files) {
+std::string judge_large_sizes(const std::string& claim, const Json& statement,
+                              const Files& /*files*/) {
   Budget budget;
-  const Json root = parse_json(files, "problem.json");
+  const Json& root = statement["problem.json"];
   return claim == "program-valid-large-sizes" ? judge_on_tables(root, budget)
                                               : judge_list_on_tables(root, budget);
 }

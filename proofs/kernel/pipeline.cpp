@@ -184,9 +184,9 @@ void check_least(const Pipeline& p, std::uint32_t stage, std::uint32_t held, con
 
 }  // namespace
 
-std::string judge_pipeline(const std::string&, const Files& files) {
+std::string judge_pipeline(const std::string&, const Json& statement, const Files& files) {
   Budget budget;
-  const Json value = parse_json(files, "pipeline.json");
+  const Json& value = statement["pipeline.json"];
   expect_keys(value, {"stages", "microbatches", "forward", "backward", "latency", "makespan",
                       "forwards", "backwards"});
   const Pipeline p = read_pipeline(value);

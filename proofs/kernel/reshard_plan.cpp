@@ -160,8 +160,8 @@ struct Plan {
 
 }  // namespace
 
-std::string judge_plan(const std::string& claim, const Files& files) {
-  Plan plan(parse_json(files, "plan.json"));
+std::string judge_plan(const std::string& claim, const Json& statement, const Files& /*files*/) {
+  Plan plan(statement["plan.json"]);
   const std::string fault = plan.fault();
   std::string words = (fault.empty() ? "every device of the plan ends with its elements"
                                      : "the plan is wrong: " + fault) +

@@ -178,10 +178,10 @@ struct ShorterSchedule {
 
 }  // namespace
 
-std::string judge_schedule(const std::string& claim, const Files& files) {
+std::string judge_schedule(const std::string& claim, const Json& statement, const Files& files) {
   Budget budget;
   const bool gap = claim == "reshard-schedule-gap";
-  const Json schedule = parse_json(files, "schedule.json");
+  const Json& schedule = statement["schedule.json"];
   expect_keys(schedule, {"tasks", "makespan"});
   const Time makespan = as_time(schedule["makespan"]);
   const Tasks tasks = read_schedule(schedule["tasks"], makespan);

@@ -425,10 +425,10 @@ class Elimination {
 
 }  // namespace
 
-std::string judge_strategy(const std::string&, const Files& files) {
+std::string judge_strategy(const std::string&, const Json& statement, const Files& files) {
   Budget budget;
-  StrategyGraph graph(parse_json(files, "problem.json"), budget);
-  const Json strategy = parse_json(files, "strategy.json");
+  StrategyGraph graph(statement["problem.json"], budget);
+  const Json& strategy = statement["strategy.json"];
   expect_keys(strategy, {"configurations", "cost"});
   const Cost cost = as_costs(Json::array({strategy["cost"]}), budget)[0];
   if (graph.cost_of(as_numbers(strategy["configurations"], std::uint64_t{1} << 32U)) != cost) {

@@ -213,6 +213,104 @@ TEST_CASE("sums of narrow integers wrap before they are multiplied to wider ones
   CHECK(related_to("s8", "  ROOT " + dot("y", "s8"), "  " + dot("d", "s8") + sum("s8", "add8")));
 }
 
+TEST_CASE("relation.json is read as JSON, whichever way it is written") {
+  CertificateFiles files;
+  for (const Pair& pair : right_pairs()) {
+    auto made = related(whole(pair), local(pair), relation_json(pair.held));
+    if (made.index() == 0) files = std::get<0>(made);
+    if (files.contains("relation.json") &&
+        nlohmann::json::parse(files["relation.json"])["facts"].size() > 3)
+      break;
+  }
+  const std::string text = files.at("relation.json");
+  REQUIRE(text.starts_with(R"({"facts":[[)"));
+  const auto verdict = [&](const std::string& other) {
+    CertificateFiles changed = files;
+    changed["relation.json"] = other;
+    add_manifest("modules-equal", {}, changed);
+    return check_certificate(changed).verdict;
+  };
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string other = text;
+    REQUIRE(other.find(from) != std::string::npos);
+    return other.replace(other.find(from), from.size(), to);
+  };
+  const auto json = nlohmann::ordered_json::parse(text);
+  const std::string facts = json["facts"].dump();
+  const std::string outputs = json["outputs"].dump();
+  const std::string first = json["facts"][0][0].dump();
+  const auto of = [](const std::string& all_facts, const std::string& all_outputs) {
+    return R"({"facts":)" + all_facts + R"(,"outputs":)" + all_outputs + "}";
+  };
+  CHECK(verdict(text) == Verdict::Accepted);
+  for (const std::string& same :
+       {json.dump(), json.dump(1), nlohmann::json::parse(text).dump(3), text + " \n\t",
+        with(R"("facts":)", R"("facts" :)"), with("[[", "[ ["), with("],[", "], ["),
+        with("facts", "fact\\u0073"), with("[[" + first, "[[ " + first + "\r"),
+        R"({"outputs":)" + outputs + R"(,"facts":)" + facts + "}"}) {
+    CAPTURE(same);
+    CHECK(verdict(same) == Verdict::Accepted);
+  }
+  const auto number = [&](const std::string& other) { return with("[[" + first, "[[" + other); };
+  std::vector<std::string> wrong = {number("0" + first),
+                                    number("+" + first),
+                                    number("-" + first),
+                                    number(first + ".0"),
+                                    number(first + "e0"),
+                                    number("2147483648"),
+                                    number("4294967296"),
+                                    number("18446744073709551616"),
+                                    number("1e999"),
+                                    number("null"),
+                                    number("\"0\""),
+                                    number("[0]"),
+                                    number(""),
+                                    number(" "),
+                                    number("0x0"),
+                                    number(first + ","),
+                                    number("true"),
+                                    with("[[", "[[],["),
+                                    with("[[", "[,["),
+                                    with("[[", "[0,["),
+                                    with("]]", "]],"),
+                                    with("]]", "],]"),
+                                    text + "x",
+                                    text + "{}",
+                                    text + text,
+                                    text + "]",
+                                    "[" + text + "]",
+                                    "",
+                                    "{",
+                                    text.substr(0, text.size() / 2),
+                                    text.substr(0, text.rfind('}')),
+                                    of(facts, outputs + R"(,"facts":)" + facts),
+                                    of(facts, outputs + R"(,"outputs":)" + outputs),
+                                    of("[]", outputs + R"(,"facts":)" + facts),
+                                    of(facts, outputs + R"(,"more":0)"),
+                                    of(facts, R"("0")"),
+                                    of(facts, "{}"),
+                                    of("{}", outputs),
+                                    of("0", outputs),
+                                    R"({"facts":)" + facts + "}",
+                                    R"({"outputs":)" + outputs + "}",
+                                    of(facts, "\"\xff\""),
+                                    of(facts, "[\"\xc0\x80\"]"),
+                                    of(facts, "[\"\\ud800\"]"),
+                                    of(facts, "[\"a\nb\"]"),
+                                    "\xef\xbb\xbf" + text,
+                                    text + std::string(1, '\0')};
+  for (const std::size_t depth : {9, 12, 1000}) {
+    const std::string deep = std::string(depth, '[') + std::string(depth, ']');
+    wrong.push_back(of(facts, deep));
+    wrong.push_back(of(deep, outputs));
+  }
+  for (const std::string& other : wrong) {
+    CAPTURE(other);
+    CHECK(verdict(other) == Verdict::NotACertificate);
+  }
+  CHECK(verdict(of("[]", outputs)) != Verdict::Accepted);
+}
+
 TEST_CASE("outputs have the shapes that a module says") {
   const auto module = [](const char* header, const char* lines) {
     return fmt::format("HloModule m{}\n\nENTRY e {{\n  x = f32[4] parameter(0)\n{}}}\n", header,

@@ -57,6 +57,16 @@ std::string nodes_of(const std::string& lines, const std::string& others = "") {
   return text;
 }
 
+TEST_CASE("an empty place is refused as often as it is asked for") {
+  kernel::xla::Places places(2);
+  CHECK_THROWS_AS(places.free(0, 4), kernel::CheckFailure);
+  CHECK_THROWS_AS(places.free(0, 4), kernel::CheckFailure);
+  const std::size_t next = places.free(3, 4);
+  CHECK(places.at(next).size == 3);
+  CHECK(places.free(3, 4) == next);
+  CHECK_THROWS_AS(places.free(0, 4), kernel::CheckFailure);
+}
+
 TEST_CASE("calls, tuples and copies are taken apart") {
   const std::string x = "  x = f32[4] parameter(0)\n";
   CHECK(nodes_of(x + "  ROOT y = f32[4] negate(x)\n") == "parameter negate(0) -> 1");

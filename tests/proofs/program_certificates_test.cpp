@@ -67,6 +67,14 @@ TEST_CASE("the hash is SHA-256") {
   CHECK(sha256(std::string(1'000'000, 'a')) ==
         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
   CHECK(sha256(std::string(119, 'x')) != sha256(std::string(120, 'x')));
+  // Of two of FIPS 180-4's messages, by either way.
+  CHECK(sha256("abc", true) == sha256("abc"));
+  CHECK(sha256(std::string(1'000'000, 'a'), true) == sha256(std::string(1'000'000, 'a')));
+  std::string bytes;
+  for (unsigned k = 0; k < 300; ++k) {
+    CHECK(sha256(bytes, true) == sha256(bytes));
+    bytes += static_cast<char>(k * k * 7 + k / 3);
+  }
 }
 
 TEST_CASE("all synthesised programs of a few systems are certified and accepted") {

@@ -374,8 +374,7 @@ std::vector<bool> calls_of(const Element& root) {
   return calls;
 }
 
-std::vector<Element> elements_of(const Files& files) {
-  const Json problem = parse_json(files, "problem.json");
+std::vector<Element> elements_of(const Json& problem) {
   expect_keys(problem, {"xml"});
   auto elements = XmlReader(as_text(problem["xml"])).elements();
   if (elements.empty()) malformed("no algorithm");
@@ -384,8 +383,8 @@ std::vector<Element> elements_of(const Files& files) {
 
 }  // namespace
 
-std::string judge_algorithm(const std::string& claim, const Files& files) {
-  const std::vector<Element> elements = elements_of(files);
+std::string judge_algorithm(const std::string& claim, const Json& statement, const Files& files) {
+  const std::vector<Element> elements = elements_of(statement["problem.json"]);
   const Element& root = elements[0];
   Budget budget;
   const bool valid = claim == "algorithm-valid";
@@ -413,7 +412,7 @@ std::string judge_algorithm(const std::string& claim, const Files& files) {
 }
 
 std::string algorithm_fault(const Files& files) {
-  const std::vector<Element> elements = elements_of(files);
+  const std::vector<Element> elements = elements_of(parse_json(files, "problem.json"));
   Budget budget;
   for (const bool in_place : calls_of(elements[0])) {
     const auto fault = find_fault_of_call(elements, in_place, true, budget);

@@ -354,8 +354,8 @@ namespace p2::kernel {
 
 using namespace plan;
 
-std::string judge_onesided(const std::string& claim, const Files& files) {
-  const Json plan = parse_json(files, "plan.json");
+std::string judge_onesided(const std::string& claim, const Json& statement, const Files& files) {
+  const Json& plan = statement["plan.json"];
   if (is_text(plan)) expect_keys(plan, {"text"});
   std::string words = words_of(plan);
   Budget budget;

@@ -9,19 +9,34 @@
 
 namespace p2::kernel::xla {
 /// Groups of devices. What ids are depends on channel_id and use_global_device_ids (docs/hlo.md).
-auto Interpreter::groups_of(const Instruction& instruction, bool reduces) const -> Groups {
+auto Interpreter::groups_of(const Instruction& instruction, bool reduces) const -> const Groups& {
   const bool has_channel = instruction.number("channel_id", 0) > 0;
   const auto global = instruction.attributes.find("use_global_device_ids");
   const bool wants_global = global != instruction.attributes.end() && global->second == "true";
   if (wants_global && !has_channel) malformed("ids of devices without a channel");
-  std::vector<Index> lists;
-  if (instruction.has("replica_groups")) {
-    const std::string& text = instruction.attribute("replica_groups");
-    const bool has_ids = text.starts_with("mesh") && instruction.has("device_ids");
-    lists = text.starts_with("mesh")
-                ? mesh_groups(text, has_ids ? instruction.attribute("device_ids") : "")
-                : id_lists(text);
+  std::string text, ids_of_mesh;
+  if (instruction.has("replica_groups")) text = instruction.attribute("replica_groups");
+  const bool has_mesh = text.starts_with("mesh");
+  if (has_mesh && instruction.has("device_ids")) ids_of_mesh = instruction.attribute("device_ids");
+  const std::string key = std::string(has_channel ? "c" : "") + (wants_global ? "g" : "") +
+                          (reduces ? "r" : "") + " " + text + " " + ids_of_mesh;
+  auto known = groups_.find(key);
+  if (known == groups_.end()) {
+    std::vector<Index> lists;
+    if (instruction.has("replica_groups"))
+      lists = has_mesh ? mesh_groups(text, ids_of_mesh) : id_lists(text);
+    known =
+        groups_.emplace(key, numbered_groups(std::move(lists), has_channel, wants_global, reduces))
+            .first;
   }
+  for (const auto& group : known->second) {
+    for (const std::size_t each : group) require_together(group[0], each);
+  }
+  return known->second;
+}
+
+auto Interpreter::numbered_groups(std::vector<Index> lists, bool has_channel, bool wants_global,
+                                  bool reduces) const -> Groups {
   enum class Ids : std::uint8_t { Devices, Replicas, WholeReplicas, Partitions };
   Ids ids = wants_global   ? Ids::Devices
             : !has_channel ? Ids::Replicas
@@ -68,7 +83,6 @@ auto Interpreter::groups_of(const Instruction& instruction, bool reduces) const 
   for (const auto& group : groups) {
     for (const std::size_t each : group) {
       if (seen[each]) malformed("a device in two groups");
-      require_together(group[0], each);
       seen[each] = true;
     }
   }

@@ -8,7 +8,7 @@
 
 #include "proofs/kernel/claims.h"
 #include "proofs/kernel/input.h"
-#include "proofs/kernel/xla/relation.h"
+#include "proofs/kernel/xla/relation_input.h"
 
 namespace p2::kernel {
 namespace {
@@ -19,11 +19,6 @@ using namespace xla;
 constexpr int kPoints = 2;
 constexpr std::int64_t kMaxModuleDevices = 4096;
 constexpr std::int64_t kMaxExecuted = std::int64_t{1} << 26;  ///< elements of a tensor
-
-std::size_t place_of(const Index& sizes, Index first, const Index& offset) {
-  for (std::size_t i = 0; i < first.size(); ++i) first[i] += offset[i];
-  return xla::place_of(sizes, first);
-}
 
 std::string counted_devices(const Devices& devices) {
   return counted(static_cast<std::size_t>(devices.replicas), "replica") + " × " +
@@ -73,7 +68,7 @@ class Comparison {
         const auto& shapes = (of_inputs ? inputs_ : outputs_)[global_];
         for (std::size_t k = 0; k < shapes.size(); ++k) {
           relation += separator + (of_inputs ? "input " : "output ") + std::to_string(k) +
-                      words_of(relations_[of_inputs ? 0 : 1][k], shapes[k]);
+                      words_of(relations_[of_inputs ? 0 : 1][k], shapes[k], devices_.count());
           separator = ", ";
         }
       }
@@ -106,30 +101,28 @@ class Comparison {
   }
 
   /// Accepts equality by the facts that `evidence` lists, or ends the check.
-  void require_related(const Json& evidence) {
-    expect_keys(evidence, {"facts", "outputs"});
+  void require_related(const FactLines& evidence) {
     WholeModule whole = this->whole();
     RelatedModules related = relate(whole);
-    for (const Json& line : as_list(evidence["facts"])) {
-      const Numbers all = as_numbers(line, 1ULL << 31U);
-      if (all.size() < 2 || all[1] > all.size() - 2) malformed("a fact");
-      const auto hint = all.begin() + 2 + all[1];
-      auto fact = related.follows(all[0], {all.begin() + 2, hint}, Index(hint, all.end()));
+    std::vector<std::size_t> from;
+    Index hint;
+    evidence.for_each([&](std::span<const std::uint32_t> line) {
+      if (line.size() < 2 || line[1] > line.size() - 2) malformed("a fact");
+      const auto end = line.begin() + 2 + line[1];
+      from.assign(line.begin() + 2, end);
+      hint.assign(end, line.end());
+      auto fact = related.follows(line[0], from, hint);
       if (!fact)
         reject("fact " + std::to_string(related.facts().size()) + " does not follow: " +
-               printable(related.local().nodes.at(all[0]).instruction->name));
+               printable(related.local().nodes.at(line[0]).instruction->name));
       related.add(std::move(*fact));
-    }
-    const Numbers outputs = as_numbers(evidence["outputs"], 1ULL << 31U);
+    });
+    const Numbers outputs = as_numbers(evidence.outputs(), FactLines::kEnd);
     if (outputs.size() != relations_[1].size()) malformed("the facts of outputs");
     const auto& local = related.local();
     const auto& shapes = outputs_[1 - global_];
-    const bool fits = std::equal(shapes.begin(), shapes.end(), local.outputs.begin(),
-                                 local.outputs.end(), [&](const Shape& shape, std::size_t node) {
-                                   const Shape& own = local.nodes[node].shape;
-                                   return shape.sizes == own.sizes && shape.type == own.type;
-                                 });
-    if (!fits || local.inputs.size() != inputs_[1 - global_].size() ||
+    if (!have_shapes(local, local.outputs, shapes) ||
+        local.inputs.size() != inputs_[1 - global_].size() ||
         whole.outputs.size() != outputs.size())
       not_covered("inputs or outputs that are not arrays");
     for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -145,8 +138,8 @@ class Comparison {
   WholeModule whole() {
     if (kind_ != "global") {
       // Every device has the same inputs before and after, and is to have the same outputs.
-      relations_[0] = on_every_device(inputs_[0]);
-      relations_[1] = on_every_device(outputs_[0]);
+      relations_[0] = copies_on_devices(inputs_[0], devices_.count());
+      relations_[1] = copies_on_devices(outputs_[0], devices_.count());
     }
     return {modules_[global_], equal_, devices_, kind_ != "global", budget_};
   }
@@ -246,31 +239,6 @@ class Comparison {
     return all;
   }
 
-  std::vector<Relation> on_every_device(const std::vector<Shape>& shapes) const {
-    std::vector<Relation> relations(shapes.size());
-    for (std::size_t k = 0; k < shapes.size(); ++k) {
-      relations[k].number = k;
-      const Index first(shapes[k].sizes.size(), 0);
-      for (std::size_t device = 0; device < devices_.count(); ++device)
-        relations[k].pieces.push_back({device, 0, first, first, shapes[k].sizes});
-    }
-    return relations;
-  }
-
-  std::string words_of(const Relation& relation, const Shape& whole) const {
-    std::string text = " of [";
-    for (std::size_t i = 0; i < whole.sizes.size(); ++i)
-      text += (i == 0 ? "" : ",") + std::to_string(whole.sizes[i]);
-    text += "] ";
-    const bool is_copied =
-        relation.pieces.size() == devices_.count() && !relation.reducer &&
-        std::all_of(relation.pieces.begin(), relation.pieces.end(),
-                    [&](const Piece& piece) { return piece.sizes == whole.sizes; });
-    if (is_copied) return text + "on every device";
-    if (relation.reducer) text += "as a reduction of " + counted(relation.parts, "part") + " ";
-    return text + "in " + counted(relation.pieces.size(), "piece");
-  }
-
   /// The files from which texts were written: the claim is about the texts.
   void read_origins(const Json& json) {
     if (!json.is_object() || json.empty()) malformed("written_from names no file");
@@ -312,41 +280,15 @@ class Comparison {
       if (relations.size() == wholes.size()) malformed("more relations than tensors");
       const Shape& whole = wholes[relations.size()];
       expect_keys(each, {"number", "parts", "pieces", "reducer"});
-      Relation& relation = relations.emplace_back();
-      relation.number = as_number(each["number"], others.size());
-      if (used[relation.number]) malformed("a tensor is related twice");
-      used[relation.number] = true;
-      const Shape& other = others[relation.number];
+      const std::size_t number = as_number(each["number"], others.size());
+      if (used[number]) malformed("a tensor is related twice");
+      used[number] = true;
+      const Shape& other = others[number];
       if (!(whole.type == other.type) || whole.sizes.size() != other.sizes.size())
         malformed("tensors of other types or dimensions are related");
-      const std::string& reducer = as_text(each["reducer"]);
-      relation.parts = as_number(each["parts"], kMaxModuleDevices + 1);
-      if (!reducer.empty()) relation.reducer = reducer_named(reducer);
-      if (relation.parts == 0 || (relation.parts != 1 && !relation.reducer))
-        malformed("parts of a tensor");
-      const std::size_t n = whole.sizes.size();
-      std::vector<std::set<std::pair<Index, Index>>> held(relation.parts);
-      for (const Json& numbers : as_list(each["pieces"])) {
-        const Numbers all = as_numbers(numbers, 1ULL << 31U);
-        if (all.size() != 2 + 3 * n || all[0] >= devices_.count() || all[1] >= relation.parts)
-          malformed("a piece of a tensor");
-        Piece piece{all[0], all[1], {}, {}, {}};
-        for (std::size_t i = 0; i < n; ++i) {
-          piece.of.push_back(all[2 + i]);
-          piece.at.push_back(all[2 + n + i]);
-          piece.sizes.push_back(all[2 + 2 * n + i]);
-          if (piece.of[i] + piece.sizes[i] > whole.sizes[i] ||
-              piece.at[i] + piece.sizes[i] > other.sizes[i])
-            malformed("a piece lies beyond its tensor");
-        }
-        budget_.spend(3 * n);
-        held[piece.part].emplace(piece.of, piece.sizes);
-        relation.pieces.push_back(std::move(piece));
-      }
-      for (const auto& boxes : held) {
-        if (!are_all(whole.sizes, boxes, budget_))
-          reject("an element of a whole tensor is held by no device");
-      }
+      relations.push_back(
+          read_pieces(each, whole, &other.sizes, devices_.count(), kMaxModuleDevices, budget_));
+      relations.back().number = number;
     }
     if (relations.size() != wholes.size() ||
         std::find(used.begin(), used.end(), false) != used.end())
@@ -366,35 +308,6 @@ class Comparison {
     return false;
   }
 
-  static Tensor input(Arithmetic& arithmetic, const Shape& shape, std::uint64_t number,
-                      std::uint64_t owner) {
-    Tensor tensor{shape.type, shape.sizes, {}};
-    for (std::int64_t element = 0; element < shape.elements(); ++element) {
-      const std::uint64_t keys[] = {number, static_cast<std::uint64_t>(element), owner};
-      tensor.cells.push_back(arithmetic.input(keys, shape.type));
-    }
-    return tensor;
-  }
-
-  /// One value for every parameter of the entry computation, from arrays in order.
-  static std::vector<Value> arguments_of(const Module& module, std::vector<Value> arrays) {
-    std::size_t next = 0;
-    const std::function<Value(const Shape&)> build = [&](const Shape& shape) -> Value {
-      if (!shape.is_tuple) return std::move(arrays.at(next++));
-      Value tuple;
-      for (const Shape& part : shape.parts) tuple.parts.push_back(build(part));
-      return tuple;
-    };
-    std::vector<Value> arguments;
-    for (const std::uint32_t each : module.main().parameters)
-      arguments.push_back(build(module.main().instructions[each].shape));
-    return arguments;
-  }
-  static void flatten(const Value& value, std::vector<Value>& arrays) {
-    if (value.parts.empty() && !value.devices.empty()) return arrays.push_back(value);
-    for (const Value& part : value.parts) flatten(part, arrays);
-  }
-
   /// The inputs of both modules.
   std::vector<std::vector<Value>> draw(Arithmetic& arithmetic) {
     std::vector<std::vector<Value>> all(2);
@@ -407,12 +320,12 @@ class Comparison {
       for (std::size_t k = 0; k < inputs_[0].size(); ++k) {
         Value value;
         if (kind_ == "replicated") {
-          value = everywhere(input(arithmetic, inputs_[0][k], k, 0));
+          value = everywhere(drawn_input(arithmetic, inputs_[0][k], k, 0));
         } else {
           for (std::size_t device = 0; device < devices_.count(); ++device) {
             budget_.spend(8 * static_cast<std::uint64_t>(inputs_[0][k].elements()));
-            value.devices.push_back(
-                std::make_shared<const Tensor>(input(arithmetic, inputs_[0][k], k, device + 1)));
+            value.devices.push_back(std::make_shared<const Tensor>(
+                drawn_input(arithmetic, inputs_[0][k], k, device + 1)));
           }
         }
         all[0].push_back(value);
@@ -427,39 +340,10 @@ class Comparison {
       std::vector<Tensor> parts;
       for (std::uint32_t part = 0; part < relation.parts; ++part) {
         budget_.spend(8 * static_cast<std::uint64_t>(shape.elements()));
-        parts.push_back(input(arithmetic, shape, k, part));
+        parts.push_back(drawn_input(arithmetic, shape, k, part));
       }
-      const Shape& own = inputs_[1 - global_][relation.number];
-      Value& local = all[1 - global_][relation.number];
-      for (std::size_t device = 0; device < devices_.count(); ++device) {
-        Tensor tensor{own.type, own.sizes, {}};
-        budget_.spend(8 * static_cast<std::uint64_t>(own.elements()));
-        for (std::int64_t i = 0; i < own.elements(); ++i)
-          tensor.cells.push_back(arithmetic.arbitrary(own.type));
-        for (const Piece& piece : relation.pieces) {
-          if (piece.device != device) continue;
-          for_each_index(piece.sizes, [&](const Index& offset) {
-            tensor.cells[place_of(own.sizes, piece.at, offset)] =
-                parts[piece.part].cells[place_of(shape.sizes, piece.of, offset)];
-          });
-        }
-        local.devices.push_back(std::make_shared<const Tensor>(std::move(tensor)));
-      }
-      // Devices with equal tensors share them, so that what they compute is computed once.
-      for (std::size_t device = 1; device < devices_.count(); ++device) {
-        for (std::size_t other = 0; other < device; ++other) {
-          const auto equal = [](const Cell& a, const Cell& b) {
-            return a.value == b.value && a.low == b.low && a.nan == b.nan;
-          };
-          const auto& a = local.devices[device]->cells;
-          const auto& b = local.devices[other]->cells;
-          if (local.devices[other] == local.devices[device] ||
-              !std::equal(a.begin(), a.end(), b.begin(), equal))
-            continue;
-          local.devices[device] = local.devices[other];
-          break;
-        }
-      }
+      all[1 - global_][relation.number] = held_by_devices(
+          arithmetic, parts, relation, inputs_[1 - global_][relation.number], devices_, budget_);
       for (std::uint32_t part = 1; part < relation.parts; ++part) {
         for (std::size_t i = 0; i < parts[0].cells.size(); ++i) {
           const Cell sides[] = {parts[0].cells[i], parts[part].cells[i]};
@@ -486,8 +370,8 @@ class Comparison {
     std::vector<Value> results[2];
     for (std::size_t side = 0; side < 2; ++side) {
       const std::vector<Value> arguments = arguments_of(modules_[side], std::move(inputs[side]));
-      flatten(Interpreter(modules_[side], arithmetic, devices_, budget_).run(arguments),
-              results[side]);
+      arrays_of(Interpreter(modules_[side], arithmetic, devices_, budget_).run(arguments),
+                results[side]);
       if (results[side].size() != outputs_[side].size()) not_covered("outputs that are not arrays");
       for (std::size_t k = 0; k < results[side].size(); ++k) {
         for (const TensorPtr& tensor : results[side][k].devices) {
@@ -542,8 +426,8 @@ class Comparison {
         for_each_index(piece.sizes, [&](const Index& offset) {
           Index index = piece.of;
           for (std::size_t i = 0; i < index.size(); ++i) index[i] += offset[i];
-          const std::size_t place = place_of(shape.sizes, piece.of, offset);
-          const Cell& cell = own.cells.at(place_of(own.sizes, piece.at, offset));
+          const std::size_t place = place_from(shape.sizes, piece.of, offset);
+          const Cell& cell = own.cells.at(place_from(own.sizes, piece.at, offset));
           if (!relation.reducer) return call(all.cells[place], cell, piece.device, index);
           auto& known = parts[piece.part][place];
           if (known) call(*known, cell, piece.device, index);
@@ -578,9 +462,9 @@ class Comparison {
 /// What `check` says of the problem. Numbers in modules that point beyond what they index end as
 /// std::out_of_range, from the bounds checks of the standard library.
 template <typename Check>
-auto of_problem(const Files& files, const Check& check) {
+auto of_problem(const Json& problem, const Check& check) {
   try {
-    Comparison comparison(parse_json(files, "problem.json"));
+    Comparison comparison(problem);
     return check(comparison);
   } catch (const std::out_of_range&) {
     malformed("a number in a module is beyond what it indexes");
@@ -589,51 +473,14 @@ auto of_problem(const Files& files, const Check& check) {
 
 }  // namespace
 
-bool xla::are_all(const Index& sizes, const std::set<std::pair<Index, Index>>& boxes,
-                  Budget& budget) {
-  // The cells between the borders of boxes.
-  std::vector<Index> borders(sizes.size());
-  Index counts;
-  for (std::size_t k = 0; k < sizes.size(); ++k) {
-    std::set<std::int64_t> all = {0, sizes[k]};
-    for (const auto& [from, size] : boxes) all.insert({from[k], from[k] + size[k]});
-    borders[k].assign(all.begin(), all.end());
-    counts.push_back(std::ssize(all) - 1);
-    budget.spend(boxes.size());
-  }
-  std::uint64_t cells = 1;
-  for (const std::int64_t count : counts) {
-    cells *= static_cast<std::uint64_t>(count);
-    budget.spend(cells);
-  }
-  std::vector<bool> held(cells, false);
-  for (const auto& [from, size] : boxes) {
-    Index first, number;
-    for (std::size_t k = 0; k < sizes.size(); ++k) {
-      const auto at = [&](std::int64_t border) {
-        return std::lower_bound(borders[k].begin(), borders[k].end(), border) - borders[k].begin();
-      };
-      first.push_back(at(from[k]));
-      number.push_back(at(from[k] + size[k]) - first.back());
-    }
-    for_each_index(number, [&](const Index& offset) {
-      budget.spend(1);
-      Index cell = first;
-      for (std::size_t k = 0; k < cell.size(); ++k) cell[k] += offset[k];
-      held[xla::place_of(counts, cell)] = true;
-    });
-  }
-  return std::find(held.begin(), held.end(), false) == held.end();
-}
-
-std::string judge_modules(const std::string& claim, const Files& files) {
-  return of_problem(files, [&](Comparison& comparison) {
+std::string judge_modules(const std::string& claim, const Json& statement, const Files& files) {
+  return of_problem(statement["problem.json"], [&](Comparison& comparison) {
     if (claim == "modules-different") {
       const Json run = parse_json(files, "run.json");
       return comparison.require_different(run) + " " + comparison.words();
     }
     if (files.contains("relation.json"))
-      comparison.require_related(parse_json(files, "relation.json"));
+      comparison.require_related(FactLines(files));
     else
       comparison.require_equal();
     return "for all inputs, in real numbers, the modules have the same outputs " +
@@ -642,7 +489,7 @@ std::string judge_modules(const std::string& claim, const Files& files) {
 }
 
 std::string differing_run(const Files& files, std::uint32_t seeds) {
-  return of_problem(files, [&](Comparison& comparison) {
+  return of_problem(parse_json(files, "problem.json"), [&](Comparison& comparison) {
     const Json run = comparison.first_difference(seeds);
     return run.is_null() ? std::string() : run.dump() + "\n";
   });
@@ -652,7 +499,7 @@ void xla::with_related_modules(
     const Files& files,
     const std::function<void(RelatedModules& modules, const std::vector<Relation>& outputs)>&
         prove) {
-  of_problem(files, [&](Comparison& comparison) {
+  of_problem(parse_json(files, "problem.json"), [&](Comparison& comparison) {
     WholeModule whole = comparison.whole();
     RelatedModules modules = comparison.relate(whole);
     prove(modules, comparison.output_relations());

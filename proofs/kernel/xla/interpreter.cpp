@@ -36,17 +36,11 @@ std::vector<std::string_view> elements_of(std::string_view text) {
 }
 
 bool returns_operand(const std::string& opcode) {
-  static const std::set<std::string> kAll = {"add-dependency",
-                                             "all-gather-done",
-                                             "all-reduce-done",
-                                             "async-done",
-                                             "async-update",
-                                             "collective-permute-done",
-                                             "copy",
-                                             "copy-done",
-                                             "copy-start",
-                                             "opt-barrier",
-                                             "optimization-barrier"};
+  static const std::set<std::string> kAll = {
+      "add-dependency", "all-gather-done",     "all-reduce-done",
+      "async-done",     "async-update",        "collective-permute-done",
+      "copy",           "copy-done",           "copy-start",
+      "opt-barrier",    "optimization-barrier"};
   return kAll.contains(opcode);
 }
 
@@ -103,7 +97,7 @@ std::string description_of(const Module& module, const Instruction& instruction,
       const Computation& computation = module.called(std::string(trimmed(name)));
       text += "{root " + std::to_string(computation.root);
       for (const Instruction& each : computation.instructions) {
-        text += "; " + each.shape.type.name;
+        (text += "; ") += each.shape.type.name;
         for (const std::int64_t size : each.shape.sizes) text += " " + std::to_string(size);
         text += " " + description_of(module, each, depth + 1);
         for (const std::uint32_t operand : each.operands) text += " %" + std::to_string(operand);
@@ -434,11 +428,12 @@ Value Interpreter::opaque(const Instruction& instruction, const Operands& operan
   exchanged = {arithmetic_.function("exchanged", exchanged, type_called("f32"))};
   const auto local = [&](std::size_t k, std::size_t device, const Tensors& tensors) {
     std::vector<Cell> cells = exchanged;
-    std::string key = name + " " + std::to_string(k) + shapes[k].type.name;
+    std::string key = name + " " + std::to_string(k) + std::string(shapes[k].type.name);
     for (const std::int64_t size : shapes[k].sizes) key += " " + std::to_string(size);
     if (differs) key += " on " + std::to_string(device);
     for (const Tensor* tensor : tensors) {
-      key += " " + tensor->type.name + "[" + std::to_string(tensor->cells.size()) + "]";
+      key +=
+          " " + std::string(tensor->type.name) + "[" + std::to_string(tensor->cells.size()) + "]";
       for (const std::int64_t size : tensor->sizes) key += " " + std::to_string(size);
       budget_.spend(8 * tensor->cells.size());
       for (const Cell& cell : tensor->cells) cells.push_back(unwrapped(cell, tensor->type));

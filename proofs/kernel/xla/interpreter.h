@@ -228,7 +228,7 @@ class Interpreter {
                const Operands& operands);
   /// The groups of a collective: a device is in at most one.
   using Groups = std::vector<std::vector<std::size_t>>;
-  Groups groups_of(const Instruction& instruction, bool reduces) const;
+  const Groups& groups_of(const Instruction& instruction, bool reduces) const;
 
  private:
   using Tensors = std::vector<const Tensor*>;  ///< the operands on one device
@@ -285,6 +285,9 @@ class Interpreter {
                  const Type& type, Index& chosen, const std::function<Cell(const Index&)>& cell);
   // communication.cpp
   std::optional<Value> collective(const Instruction& instruction, const Operands& operands);
+  /// Of lists of ids the devices.
+  Groups numbered_groups(std::vector<Index> lists, bool has_channel, bool wants_global,
+                         bool reduces) const;
   void require_together(std::size_t one, std::size_t other) const;
   Value permuted(const Instruction& instruction, const Value& operand);
   Value zeros_like(const Value& value) const;
@@ -304,6 +307,7 @@ class Interpreter {
   Budget& budget_;
   int depth_ = 0;
   std::vector<bool> active_;  ///< the devices that execute the branch; empty: all
+  mutable std::map<std::string, Groups> groups_;  ///< by what they are read from
 };
 
 }  // namespace p2::kernel::xla

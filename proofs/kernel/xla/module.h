@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "proofs/kernel/input.h"
@@ -21,7 +22,7 @@ using Index = std::vector<std::int64_t>;
 /// A type of elements, as XLA names it.
 struct Type {
   enum class Kind : std::uint8_t { Boolean, Signed, Unsigned, Float, Other };
-  std::string name;
+  std::string_view name;  ///< which lasts
   Kind kind = Kind::Other;
   int bits = 0;
   int digits = 0;  ///< of a Float: the bits of its significand, the implicit one included
@@ -34,7 +35,7 @@ struct Type {
 /// Whether an operand may have type `a` where `b` is asked for: floating-point types may be mixed,
 /// as XLA does it for TPUs.
 inline bool fit(const Type& a, const Type& b) { return a == b || (a.is_float() && b.is_float()); }
-Type type_called(const std::string& name);
+Type type_called(std::string_view name);
 
 /// An array, or a tuple of shapes.
 struct Shape {
@@ -48,12 +49,28 @@ struct Shape {
   std::int64_t elements() const;
 };
 
+/// What is written of an instruction under names, in their order.
+class Attributes {
+ public:
+  using Entry = std::pair<std::string, std::string>;
+
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  std::vector<Entry>::const_iterator find(std::string_view name) const;
+  bool contains(std::string_view name) const { return find(name) != end(); }
+  /// Whether there was none of this name.
+  bool emplace(std::string_view name, std::string_view value);
+
+ private:
+  std::vector<Entry> entries_;
+};
+
 struct Instruction {
   std::string name, opcode;
   Shape shape;
   std::vector<std::uint32_t> operands;  ///< numbers of instructions of the same computation
   std::string text;                     ///< between the parentheses, of parameters and constants
-  std::map<std::string, std::string> attributes;  ///< as they are written
+  Attributes attributes;
 
   bool has(const std::string& key) const { return attributes.contains(key); }
   const std::string& attribute(const std::string& key) const;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <unordered_map>
 
 #include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/interpreter.h"
@@ -208,7 +209,7 @@ Cell reinterpreted(const Cell& a, const Type& from, const Type& to) {
     return whole(std::bit_cast<std::uint32_t>(static_cast<float>(a.low)), to);
   if (to.name == "f32" && from.is_integer() && from.bits == 32)
     return real(std::bit_cast<float>(static_cast<std::uint32_t>(a.value)));
-  not_covered("bitcast-convert from " + from.name + " to " + to.name);
+  not_covered("bitcast-convert from " + std::string(from.name) + " to " + std::string(to.name));
 }
 
 /// How inputs are drawn: magnitudes of real numbers, which signs, and integers from 0 on.
@@ -230,7 +231,7 @@ class Numbers : public Arithmetic {
     const std::uint64_t random = hash.result();
     if (type.is_boolean()) return whole(random & 1U, type);
     if (type.is_integer()) return whole(random % draw_.integers, type);
-    if (!type.is_float()) not_covered("inputs of type " + type.name);
+    if (!type.is_float()) not_covered("inputs of type " + std::string(type.name));
     const double part = static_cast<double>(random >> 12U) * std::ldexp(1, -52);
     const double size = draw_.low + (draw_.high - draw_.low) * part;
     const bool negative = draw_.sign < 0 || (draw_.sign == 0 && (random & 1U) != 0);
@@ -246,7 +247,7 @@ class Numbers : public Arithmetic {
       if (!is_true && text != "false" && text != "0") malformed("not a truth value in a module");
       return whole(is_true ? 1 : 0, type);
     }
-    if (!type.is_integer()) not_covered("constants of type " + type.name);
+    if (!type.is_integer()) not_covered("constants of type " + std::string(type.name));
     const bool is_negative = text.starts_with('-');
     std::uint64_t size = 0;
     const auto [end, error] =
@@ -384,7 +385,7 @@ std::unique_ptr<Arithmetic> make_numbers(std::uint32_t draw, std::uint64_t seed)
 }
 
 std::optional<Op> op_called(const std::string& opcode) {
-  static const std::map<std::string, Op> kOps = {
+  static const std::unordered_map<std::string, Op> kOps = {
       {"abs", Op::Abs},
       {"add", Op::Add},
       {"and", Op::And},

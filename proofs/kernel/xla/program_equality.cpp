@@ -8,6 +8,7 @@
 #include "proofs/kernel/claims.h"
 #include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/related_programs.h"
+#include "proofs/kernel/xla/relation_input.h"
 
 namespace p2::kernel {
 namespace {
@@ -92,8 +93,7 @@ class ProgramsClaim {
   }
 
   /// Accepts equality by the facts that `evidence` lists, or ends the check.
-  void require_related(const Json& evidence) {
-    expect_keys(evidence, {"facts", "outputs"});
+  void require_related(const FactLines& evidence) {
     RelatedPrograms related(whole_, programs_, inputs_, budget_);
     require_arrays(related);
     // Facts about inputs, program by program, and then as they are listed.
@@ -102,27 +102,29 @@ class ProgramsClaim {
       for (std::size_t fact = 0; fact < related.at(k).facts().size(); ++fact)
         facts.emplace_back(k, fact);
     }
-    const auto named = [&](auto begin, auto end) {
-      std::vector<RelatedPrograms::ProgramFact> list;
-      for (; begin != end; ++begin) list.push_back(facts.at(*begin));
-      return list;
+    std::vector<RelatedPrograms::ProgramFact> from;
+    Index hint;
+    const auto name = [&](auto begin, auto end) {
+      from.clear();
+      for (; begin != end; ++begin) from.push_back(facts.at(*begin));
     };
-    for (const Json& line : as_list(evidence["facts"])) {
-      const kernel::Numbers all = as_numbers(line, 1ULL << 31U);
-      if (all.size() < 3 || all[2] > all.size() - 3) malformed("a fact");
-      const auto hint = all.begin() + 3 + all[2];
-      auto fact =
-          related.follows({all[0], all[1]}, named(all.begin() + 3, hint), Index(hint, all.end()));
+    evidence.for_each([&](std::span<const std::uint32_t> line) {
+      if (line.size() < 3 || line[2] > line.size() - 3) malformed("a fact");
+      const auto end = line.begin() + 3 + line[2];
+      name(line.begin() + 3, end);
+      hint.assign(end, line.end());
+      auto fact = related.follows({line[0], line[1]}, from, hint);
       if (!fact)
         reject("fact " + std::to_string(facts.size()) + " does not follow: " +
-               printable(related.at(all[0]).local().nodes.at(all[1]).instruction->name));
-      facts.emplace_back(all[0], related.at(all[0]).add(std::move(*fact)));
-    }
-    const List& outputs = as_list(evidence["outputs"]);
+               printable(related.at(line[0]).local().nodes.at(line[1]).instruction->name));
+      facts.emplace_back(line[0], related.at(line[0]).add(std::move(*fact)));
+    });
+    const List& outputs = as_list(evidence.outputs());
     if (outputs.size() != outputs_.size()) malformed("the facts of outputs");
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-      const kernel::Numbers own = as_numbers(outputs[k], 1ULL << 31U);
-      if (!related.answers(named(own.begin(), own.end()), k, outputs_[k]))
+      const kernel::Numbers own = as_numbers(outputs[k], FactLines::kEnd);
+      name(own.begin(), own.end());
+      if (!related.answers(from, k, outputs_[k]))
         reject("the facts about output " + std::to_string(k) + " are not what the relation says");
     }
   }
@@ -138,18 +140,10 @@ class ProgramsClaim {
 
   /// Inputs and outputs of all modules are arrays, and numbered as relations have them.
   void require_arrays(RelatedPrograms& related) const {
-    const auto fits = [](const std::vector<Shape>& shapes, const FlatModule& flat,
-                         const std::vector<std::size_t>& nodes) {
-      return std::equal(shapes.begin(), shapes.end(), nodes.begin(), nodes.end(),
-                        [&](const Shape& shape, std::size_t node) {
-                          return shape.sizes == flat.nodes[node].shape.sizes &&
-                                 shape.type == flat.nodes[node].shape.type;
-                        });
-    };
     for (std::size_t k = 0; k < programs_.count(); ++k) {
       const FlatModule& flat = related.at(k).local();
-      if (!fits(inputs_of(flat.module), flat, flat.inputs) ||
-          !fits(outputs_of(flat.module), flat, flat.outputs))
+      if (!have_shapes(flat, flat.inputs, inputs_of(flat.module)) ||
+          !have_shapes(flat, flat.outputs, outputs_of(flat.module)))
         not_covered("inputs or outputs that are not arrays");
     }
     const auto& whole = related.whole();
@@ -228,34 +222,9 @@ class ProgramsClaim {
     Relation& relation = found->second;
     if (!is_new) return relation;
     const Json& json = *placements_[placement];
-    const std::string& reducer = as_text(json["reducer"]);
-    relation.parts = as_number(json["parts"], kMaxProgramDevices + 1);
-    if (!reducer.empty()) relation.reducer = reducer_named(reducer);
-    if (relation.parts == 0 || (relation.parts != 1 && !relation.reducer))
-      malformed("parts of a tensor");
+    relation =
+        read_pieces(json, whole, nullptr, programs_.device_count(), kMaxProgramDevices, budget_);
     if (relation.parts == 1) relation.reducer.reset();
-    const std::size_t n = whole.sizes.size();
-    std::vector<std::set<std::pair<Index, Index>>> held(relation.parts);
-    for (const Json& numbers : as_list(json["pieces"])) {
-      const kernel::Numbers all = as_numbers(numbers, 1ULL << 31U);
-      if (all.size() != 2 + 3 * n || all[0] >= programs_.device_count() || all[1] >= relation.parts)
-        malformed("a piece of a tensor");
-      Piece piece{all[0], all[1], {}, {}, {}};
-      for (std::size_t i = 0; i < n; ++i) {
-        piece.of.push_back(all[2 + i]);
-        piece.at.push_back(all[2 + n + i]);
-        piece.sizes.push_back(all[2 + 2 * n + i]);
-        if (piece.of[i] + piece.sizes[i] > whole.sizes[i])
-          malformed("a piece lies beyond its tensor");
-      }
-      budget_.spend(3 * n);
-      held[piece.part].emplace(piece.of, piece.sizes);
-      relation.pieces.push_back(std::move(piece));
-    }
-    for (const auto& boxes : held) {
-      if (!are_all(whole.sizes, boxes, budget_))
-        reject("an element of a whole tensor is held by no device");
-    }
     return relation;
   }
 
@@ -270,9 +239,8 @@ class ProgramsClaim {
 /// Numbers in modules that point beyond what they index end as std::out_of_range, from the bounds
 /// checks of the standard library.
 template <typename Check>
-auto of_programs(const Files& files, const Check& check) {
+auto of_programs(const Json& problem, const Check& check) {
   try {
-    const Json problem = parse_json(files, "problem.json");
     ProgramsClaim claim(problem);
     return check(claim);
   } catch (const std::out_of_range&) {
@@ -282,9 +250,10 @@ auto of_programs(const Files& files, const Check& check) {
 
 }  // namespace
 
-std::string judge_programs(const std::string& /*claim*/, const Files& files) {
-  return of_programs(files, [&](ProgramsClaim& claim) {
-    claim.require_related(parse_json(files, "relation.json"));
+std::string judge_programs(const std::string& /*claim*/, const Json& statement,
+                           const Files& files) {
+  return of_programs(statement["problem.json"], [&](ProgramsClaim& claim) {
+    claim.require_related(FactLines(files));
     return "for all inputs, in real numbers, " + claim.words();
   });
 }
@@ -293,7 +262,7 @@ void xla::with_related_programs(
     const Files& files,
     const std::function<void(RelatedPrograms& programs,
                              const std::vector<ProgramsRelation>& outputs)>& prove) {
-  of_programs(files, [&](ProgramsClaim& claim) {
+  of_programs(parse_json(files, "problem.json"), [&](ProgramsClaim& claim) {
     RelatedPrograms related = claim.relate();
     prove(related, claim.outputs());
     return 0;

@@ -16,7 +16,9 @@ void Programs::require_progress(Budget& budget) const {
   };
   std::vector<Exchange> messages(messages_.size());
   std::vector<std::size_t> missing = meetings_;
-  std::vector<std::vector<std::size_t>> waiting(meetings_.size());
+  // Of a meeting a device that waits, and of that another one that does.
+  std::vector<std::size_t> waiting(meetings_.size(), kNobody);
+  std::vector<std::size_t> other(program_of_.size(), kNobody);
   std::vector<std::size_t> next(program_of_.size(), 0);
   std::vector<bool> has_come(program_of_.size(), false);  // to the collective that is next
   std::vector<std::size_t> ready;
@@ -28,8 +30,9 @@ void Programs::require_progress(Budget& budget) const {
   };
   const auto come = [&](std::uint32_t meeting) {
     if (--missing.at(meeting) != 0) return;
-    ready.insert(ready.end(), waiting[meeting].begin(), waiting[meeting].end());
-    waiting[meeting].clear();
+    for (std::size_t device = waiting[meeting]; device != kNobody; device = other[device])
+      ready.push_back(device);
+    waiting[meeting] = kNobody;
   };
   /// Whether the device goes on.
   const auto execute = [&](std::size_t device, const Step& step) {
@@ -54,7 +57,8 @@ void Programs::require_progress(Budget& budget) const {
       has_come[device] = true;
     }
     if (step.kind != Kind::Start && missing.at(number) != 0) {
-      waiting[number].push_back(device);
+      other[device] = waiting[number];
+      waiting[number] = device;
       return false;
     }
     return true;

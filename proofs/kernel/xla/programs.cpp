@@ -44,7 +44,8 @@ bool are_same(const Shape& a, const Shape& b) {
 
 /// The arrays that members of a collective have, and what is known of it but its groups.
 std::map<std::string, std::string> description_of(const Instruction& instruction) {
-  std::map<std::string, std::string> all = instruction.attributes;
+  std::map<std::string, std::string> all(instruction.attributes.begin(),
+                                         instruction.attributes.end());
   for (const char* key : {"metadata", "replica_groups", "source_target_pairs", "to_apply"})
     all.erase(key);
   all["opcode"] = instruction.opcode;
@@ -122,13 +123,15 @@ void Programs::read(std::size_t program, Budget& budget) {
   const auto arithmetic = make_numbers(0, 0);
   Interpreter interpreter(module, *arithmetic, programs_[program].counts, budget);
   const auto& instructions = module.main().instructions;
-  std::set<std::string> before;
+  std::set<std::string> before;  // names of instructions, as far as they were asked for
+  std::size_t named = 0;
   std::map<std::size_t, std::size_t> steps;  // of starts of collectives
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     const Instruction& each = instructions[i];
     const Site site{program, i};
     budget.spend(16 + each.operands.size());
     if (each.has("control-predecessors")) {
+      for (; named < i; ++named) before.insert(instructions[named].name);
       for (const std::string_view name :
            split(stripped(each.attribute("control-predecessors"), '{', '}'))) {
         const std::string_view plain = trimmed(name);
@@ -136,7 +139,6 @@ void Programs::read(std::size_t program, Budget& budget) {
           not_covered("a control dependency against the order of the text");
       }
     }
-    before.insert(each.name);
     // Only its end may use what a message is made or received with.
     for (const std::uint32_t operand : each.operands) {
       const std::string& used = instructions.at(operand).opcode;
@@ -169,7 +171,7 @@ void Programs::read_message(const Site& site) {
     malformed("the operands or the shape of a " + instruction.opcode);
   Step step{sends ? Step::Kind::Send : Step::Kind::Receive,
             std::vector<std::uint32_t>(programs_[site.program].devices.size(), kNoNumber)};
-  auto& own_pairs = pairs_[site];
+  auto& endings = endings_[site];
   for (const Index& each : pairs_of(instruction)) {
     const auto is_device = [&](std::int64_t id) {
       return id >= 0 && static_cast<std::size_t>(id) < program_of_.size();
@@ -180,15 +182,16 @@ void Programs::read_message(const Site& site) {
     const auto target = static_cast<std::size_t>(each[1]);
     const std::size_t device = sends ? source : target;
     if (program_of_[device] != site.program) continue;
-    Message& message =
-        messages_.emplace(std::tuple(channel, source, target), Message{{}, {}, 0}).first->second;
-    auto& side = sends ? message.send : message.receive;
+    const auto [key, is_new] = messages_.number({channel, source, target});
+    const auto message = static_cast<std::uint32_t>(key);
+    if (is_new) ends_.emplace_back();
+    auto& side = sends ? ends_[message].send : ends_[message].receive;
     if (side) not_covered("two messages of one pair of devices on one channel");
     side = site;
     std::uint32_t& number = step.numbers[own_number_[device]];
     if (number != kNoNumber) reject("two messages of one device in one instruction");
-    number = 0;  // as long as messages have none
-    own_pairs.emplace_back(source, target);
+    number = message;
+    endings.push_back({message, source, target});
   }
   steps_[site.program].push_back(std::move(step));
 }
@@ -216,46 +219,39 @@ void Programs::read_done(const Site& site, std::map<std::size_t, std::size_t>& s
   if (parts.size() != 2 || !are_same(parts[0], at(start).shape.parts[0]) ||
       parts[1].type.name != "token")
     malformed("the shape of a recv-done");
-  own.push_back({Step::Kind::ReceiveDone,
-                 std::vector<std::uint32_t>(programs_[site.program].devices.size(), kNoNumber)});
+  Step step{Step::Kind::ReceiveDone,
+            std::vector<std::uint32_t>(programs_[site.program].devices.size(), kNoNumber)};
+  for (const Ending& each : endings_.at(start))
+    step.numbers[own_number_[each.target]] = each.message;
+  own.push_back(std::move(step));
 }
 
 void Programs::match_messages() {
-  std::uint32_t next = 0;
-  for (auto& [key, message] : messages_) {
-    if (!message.send || !message.receive)
-      reject("device " + std::to_string(std::get<1>(key)) + " and device " +
-             std::to_string(std::get<2>(key)) + ": a message without its counterpart");
-    const Instruction& send = at(*message.send);
-    const Shape& value = at({message.send->program, send.operands[0]}).shape;
-    if (!are_same(value, send.shape.parts[0]) ||
-        !are_same(value, at(*message.receive).shape.parts[0]))
-      reject("what is received has another shape than what is sent");
-    message.number = next++;
-  }
-  // The numbers of messages, in the order in which steps were read.
-  for (std::size_t program = 0; program < programs_.size(); ++program) {
-    std::size_t step = 0;
-    const auto& instructions = programs_[program].module.main().instructions;
-    for (std::size_t i = 0; i < instructions.size(); ++i) {
-      const Site site{program, i};
-      const std::string& opcode = instructions[i].opcode;
-      if (!may_communicate(opcode) || opcode == "send-done") continue;
-      auto& numbers = steps_[program].at(step++).numbers;
-      const bool is_done = opcode == "recv-done";
-      if (!is_done && opcode != "send" && opcode != "recv") continue;
-      const Site start = is_done ? dones_.at(site) : site;
-      Sources sources(programs_[program].devices.size());
-      for (const auto& [source, target] : pairs_.at(start)) {
-        const Message& message = messages_.at({at(start).number("channel_id", -1), source, target});
-        const std::size_t own = own_number_[opcode == "send" ? source : target];
-        numbers.at(own) = message.number;
-        const Site value{message.send->program, at(*message.send).operands[0]};
-        sources[own] = {value, own_number_[source]};
-      }
-      if (is_done) receives_.emplace(site, std::move(sources));
+  // The first that is wrong is named, in the order of channels and devices.
+  std::vector<std::size_t> order(messages_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return messages_.at(a) < messages_.at(b); });
+  for (const std::size_t each : order) require_counterpart(messages_.at(each), ends_[each]);
+  for (const auto& [site, start] : dones_) {
+    Sources sources(programs_[site.program].devices.size());
+    for (const Ending& each : endings_.at(start)) {
+      const Site& send = ends_[each.message].send.value();
+      const Site value{send.program, at(send).operands[0]};
+      sources[own_number_[each.target]] = {value, own_number_[each.source]};
     }
+    receives_.emplace(site, std::move(sources));
   }
+}
+
+void Programs::require_counterpart(const Message& message, const Ends& ends) const {
+  if (!ends.send || !ends.receive)
+    reject("device " + std::to_string(message.source) + " and device " +
+           std::to_string(message.target) + ": a message without its counterpart");
+  const Instruction& send = at(*ends.send);
+  const Shape& value = at({ends.send->program, send.operands[0]}).shape;
+  if (!are_same(value, send.shape.parts[0]) || !are_same(value, at(*ends.receive).shape.parts[0]))
+    reject("what is received has another shape than what is sent");
 }
 
 void Programs::read_collective(const Site& site, Interpreter& interpreter, Arithmetic& arithmetic) {
@@ -290,7 +286,7 @@ void Programs::read_collective(const Site& site, Interpreter& interpreter, Arith
   } else {
     const bool reduces = !instruction.opcode.starts_with("all-to-all") &&
                          instruction.opcode != "collective-broadcast";
-    for (auto& group : interpreter.groups_of(instruction, reduces)) {
+    for (auto group : interpreter.groups_of(instruction, reduces)) {
       for (std::size_t& each : group) each = program.device_of(each);
       groups.push_back(std::move(group));
     }

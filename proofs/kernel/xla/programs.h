@@ -5,10 +5,10 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "proofs/kernel/xla/interned.h"
 #include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {
@@ -82,9 +82,20 @@ class Programs {
 
  private:
   using Groups = std::vector<std::vector<std::size_t>>;
+  /// From one device to another.
   struct Message {
+    std::int64_t channel = 0;
+    std::size_t source = 0, target = 0;
+    auto operator<=>(const Message&) const = default;
+    void add_to(Hasher& hash) const { hash.add(channel).add(source).add(target); }
+  };
+  struct Ends {
     std::optional<Site> send, receive;
-    std::uint32_t number = 0;
+  };
+  /// Of a send or receive, on a device of its program.
+  struct Ending {
+    std::uint32_t message = 0;
+    std::size_t source = 0, target = 0;
   };
 
   void read(std::size_t program, Budget& budget);
@@ -92,6 +103,7 @@ class Programs {
   void read_done(const Site& site, std::map<std::size_t, std::size_t>& steps);
   void read_collective(const Site& site, Interpreter& interpreter, Arithmetic& arithmetic);
   void match_messages();
+  void require_counterpart(const Message& message, const Ends& ends) const;
   void match_collectives(Budget& budget);
   void require_same_operation(const Site& a, const Site& b) const;
   void require_progress(Budget& budget) const;  // program_order.cpp
@@ -99,11 +111,12 @@ class Programs {
   std::vector<Program> programs_;
   std::vector<std::size_t> program_of_, own_number_;
   std::vector<std::vector<Step>> steps_;  ///< by program
-  std::map<std::tuple<std::int64_t, std::size_t, std::size_t>, Message> messages_;
-  std::map<Site, std::vector<std::pair<std::size_t, std::size_t>>> pairs_;
-  std::map<Site, Site> dones_;         ///< of recv-dones, the recv
-  std::set<Site> ended_;               ///< recvs
-  std::vector<std::size_t> meetings_;  ///< how many devices take part
+  Interned<Message> messages_;
+  std::vector<Ends> ends_;                       ///< of messages
+  std::map<Site, std::vector<Ending>> endings_;  ///< of sends and recvs
+  std::map<Site, Site> dones_;                   ///< of recv-dones, the recv
+  std::set<Site> ended_;                         ///< recvs
+  std::vector<std::size_t> meetings_;            ///< how many devices take part
   std::map<std::pair<std::int64_t, std::vector<std::size_t>>, std::uint32_t> spanning_meetings_;
   std::map<Site, Groups> groups_;
   std::map<Site, std::map<std::size_t, std::size_t>> permutes_;

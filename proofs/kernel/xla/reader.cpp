@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/module.h"
@@ -99,7 +102,7 @@ class Line {
       }
       return result;
     }
-    result.type = type_called(std::string(word()));
+    result.type = type_called(word());
     if (accept("[")) {
       const std::string_view sizes = balanced_list(']');
       for (const std::string_view size : split(sizes)) {
@@ -146,36 +149,30 @@ class Line {
   std::size_t at_ = 0;
 };
 
-std::string plain(std::string_view name) {
-  return std::string(name.starts_with('%') ? name.substr(1) : name);
+std::string_view plain(std::string_view name) {
+  return name.starts_with('%') ? name.substr(1) : name;
 }
 
-/// `/*index=5*/` stands before every fifth part of a list.
-std::string without_comments(std::string_view text) {
-  std::string result(text);
-  for (std::size_t begin = result.find("/*"); begin != std::string::npos;
-       begin = result.find("/*", begin)) {
-    const std::size_t end = result.find("*/", begin);
-    if (end == std::string::npos) break;
-    result.erase(begin, end + 2 - begin);
-  }
-  return result;
-}
-
-void read_attributes(Line& line, std::map<std::string, std::string>& attributes) {
+void read_attributes(Line& line, Attributes& attributes) {
   while (line.accept(",")) {
-    const std::string key(line.word());
+    const std::string_view key = line.word();
     if (!line.accept("=")) continue;
-    if (!attributes.emplace(key, line.balanced()).second) line.fail("an attribute twice");
+    if (!attributes.emplace(key, line.balanced())) line.fail("an attribute twice");
   }
 }
+
+/// Words of a text between spaces.
+struct Words : std::unordered_set<std::string> {
+  explicit Words(std::string_view text) {
+    for (const std::string_view each : split(text, ' ')) emplace(each);
+  }
+};
 
 /// What an attribute that is not known changes is not known: `dot[sparsity]` is no dot.
 void set_apart_if_not_known(Instruction& instruction) {
-  static constexpr std::string_view kWithout =
-      " constant custom-call get-tuple-element parameter tuple ";
-  static constexpr std::string_view kKnown =
-      " algorithm async_execution_thread backend_config batch_group_count body "
+  static const Words kWithout("constant custom-call get-tuple-element parameter tuple");
+  static const Words kKnown(
+      "algorithm async_execution_thread backend_config batch_group_count body "
       "branch_computations called_computations calls channel_id collapsed_slice_dims "
       "condition constrain_layout control-predecessors cross_program_prefetch_index "
       "device_ids dim_labels dimension dimensions direction distribution domain "
@@ -191,19 +188,19 @@ void set_apart_if_not_known(Instruction& instruction) {
       "scatter_dims_to_operand_dims scatter_indices_batching_dims schedule_config select "
       "sharding slice slice_sizes source_target_pairs stacktrace start_index_map "
       "start_indices_batching_dims statistics to_apply transpose_a true_computation type "
-      "unit_diagonal update_window_dims use_global_device_ids window ";
-  const auto is_in = [](std::string_view words, const std::string& word) {
-    return words.find(" " + word + " ") != std::string_view::npos;
-  };
-  if (is_in(kWithout, instruction.opcode)) return;
+      "unit_diagonal update_window_dims use_global_device_ids window");
+  if (kWithout.contains(instruction.opcode)) return;
   for (const auto& [name, value] : instruction.attributes) {
-    if (is_in(kKnown, name)) continue;
+    if (kKnown.contains(name)) continue;
     instruction.opcode += "[" + name + "]";
     return;
   }
 }
 
 class Reader {
+  using Numbers =
+      std::unordered_map<std::string_view, std::uint32_t>;  ///< of instructions, by name
+
  public:
   Reader(const std::string& text, const std::string& where) : text_(text), where_(where) {}
 
@@ -234,25 +231,34 @@ class Reader {
     Line line(text, where_);
     line.expect("HloModule");
     module_.name = line.word();
-    std::map<std::string, std::string> attributes;
+    Attributes attributes;
     read_attributes(line, attributes);
     if (!line.done()) line.fail("more than attributes");
-    if (attributes.contains("replica_count"))
-      module_.replicas = integer(attributes["replica_count"]);
-    if (attributes.contains("frontend_attributes"))
-      module_.meshes = attributes["frontend_attributes"];
-    if (attributes.contains("num_partitions"))
-      module_.partitions = integer(attributes["num_partitions"]);
+    const auto read = [&](const char* key, const auto& use) {
+      const auto found = attributes.find(key);
+      if (found != attributes.end()) use(found->second);
+    };
+    read("replica_count", [&](const std::string& value) { module_.replicas = integer(value); });
+    read("frontend_attributes", [&](const std::string& value) { module_.meshes = value; });
+    read("num_partitions", [&](const std::string& value) { module_.partitions = integer(value); });
   }
 
   void read_computation(std::string_view header) {
     Line line(header, where_);
     const bool is_entry = line.accept("ENTRY ");
-    const std::string name = plain(line.word());
+    const std::string name(plain(line.word()));
     Computation computation;
-    std::map<std::string, std::uint32_t> numbers;
+    Numbers numbers;
     std::optional<std::uint32_t> root;
     std::string_view text;
+    if (is_entry) {
+      // As many instructions as lines.
+      const auto end = std::min(text_.find("\n}", at_), text_.size());
+      const std::string_view lines = std::string_view(text_).substr(std::min(at_, end), end - at_);
+      computation.instructions.reserve(std::min<std::size_t>(
+          static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')) + 1, 1U << 16U));
+    }
+    numbers.reserve(computation.instructions.capacity());
     for (;;) {
       if (!next(text)) malformed(where_ + ": a computation without end");
       if (text.starts_with("}")) break;
@@ -278,13 +284,25 @@ class Reader {
     }
   }
 
-  void read_instruction(std::string_view text, Computation& computation,
-                        std::map<std::string, std::uint32_t>& numbers) {
-    const std::string plain_text = without_comments(text);
-    Line line(plain_text, where_);
+  /// `/*index=5*/` stands before every fifth part of a list.
+  std::string_view without_comments(std::string_view text) {
+    if (text.find("/*") == std::string_view::npos) return text;
+    std::string& result = changed_.emplace_back(text);
+    for (std::size_t begin = result.find("/*"); begin != std::string::npos;
+         begin = result.find("/*", begin)) {
+      const std::size_t end = result.find("*/", begin);
+      if (end == std::string::npos) break;
+      result.erase(begin, end + 2 - begin);
+    }
+    return result;
+  }
+
+  void read_instruction(std::string_view text, Computation& computation, Numbers& numbers) {
+    Line line(without_comments(text), where_);
     line.accept("ROOT ");
     Instruction instruction;
-    instruction.name = plain(line.word());
+    const std::string_view name = plain(line.word());
+    instruction.name = name;
     line.expect("=");
     instruction.shape = line.shape();
     instruction.opcode = line.word();
@@ -296,9 +314,9 @@ class Reader {
       for (const std::string_view operand : split(inside)) {
         const std::string_view last = trimmed(operand);
         if (last.empty()) continue;
-        const std::string name = plain(last.substr(last.rfind(' ') + 1));
-        const auto found = numbers.find(name);
-        if (found == numbers.end()) line.fail("an operand that is not known: " + printable(name));
+        const std::string_view used = plain(last.substr(last.rfind(' ') + 1));
+        const auto found = numbers.find(used);
+        if (found == numbers.end()) line.fail("an operand that is not known: " + printable(used));
         instruction.operands.push_back(found->second);
       }
     }
@@ -307,7 +325,7 @@ class Reader {
     set_apart_if_not_known(instruction);
     const auto number = static_cast<std::uint32_t>(computation.instructions.size());
     if (instruction.opcode == "parameter") computation.parameters.push_back(number);
-    if (!numbers.emplace(instruction.name, number).second) line.fail("a name twice");
+    if (!numbers.emplace(name, number).second) line.fail("a name twice");
     computation.instructions.push_back(std::move(instruction));
   }
 
@@ -315,34 +333,51 @@ class Reader {
   const std::string& where_;
   std::size_t at_ = 0;
   Module module_;
+  std::deque<std::string> changed_;  ///< lines without their comments
 };
 
 }  // namespace
 
-Type type_called(const std::string& name) {
+Type type_called(std::string_view name) {
   using Kind = Type::Kind;
-  static const std::map<std::string, Type> kTypes = [] {
-    std::map<std::string, Type> types;
-    types["pred"] = {"pred", Kind::Boolean, 1, 0};
+  static const auto kTypes = [] {
+    std::unordered_map<std::string, Type> types;
+    const auto add = [&](const std::string& one, Kind kind, int bits, int digits) {
+      const auto added = types.emplace(one, Type()).first;
+      added->second = {added->first, kind, bits, digits};
+    };
+    add("pred", Kind::Boolean, 1, 0);
     for (const int bits : {2, 4, 8, 16, 32, 64}) {
-      const std::string s = "s" + std::to_string(bits);
-      const std::string u = "u" + std::to_string(bits);
-      types[s] = {s, Kind::Signed, bits, 0};
-      types[u] = {u, Kind::Unsigned, bits, 0};
+      add("s" + std::to_string(bits), Kind::Signed, bits, 0);
+      add("u" + std::to_string(bits), Kind::Unsigned, bits, 0);
     }
     for (const char* other :
          {"c64", "c128", "token", "opaque", "s1", "u1", "f4e2m1fn", "f8e3m4", "f8e4m3",
           "f8e4m3b11fnuz", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f8e8m0fnu"})
-      types[other] = {other, Kind::Other, 0, 0};
-    types["f64"] = {"f64", Kind::Float, 64, 53};
-    types["f32"] = {"f32", Kind::Float, 32, 24};
-    types["f16"] = {"f16", Kind::Float, 16, 11};
-    types["bf16"] = {"bf16", Kind::Float, 16, 8};
+      add(other, Kind::Other, 0, 0);
+    add("f64", Kind::Float, 64, 53);
+    add("f32", Kind::Float, 32, 24);
+    add("f16", Kind::Float, 16, 11);
+    add("bf16", Kind::Float, 16, 8);
     return types;
   }();
-  const auto found = kTypes.find(name);
+  const auto found = kTypes.find(std::string(name));
   if (found == kTypes.end()) malformed("a type that does not exist: " + printable(name));
   return found->second;
+}
+
+std::vector<Attributes::Entry>::const_iterator Attributes::find(std::string_view name) const {
+  return std::find_if(entries_.begin(), entries_.end(),
+                      [&](const Entry& each) { return each.first == name; });
+}
+
+bool Attributes::emplace(std::string_view name, std::string_view value) {
+  const auto place = std::lower_bound(
+      entries_.begin(), entries_.end(), name,
+      [](const Entry& each, std::string_view other) { return each.first < other; });
+  if (place != entries_.end() && place->first == name) return false;
+  entries_.emplace(place, name, value);
+  return true;
 }
 
 std::int64_t Shape::elements() const {
@@ -371,7 +406,7 @@ std::int64_t Instruction::number(const std::string& key, std::int64_t otherwise)
 }
 
 const Computation& Module::called(const std::string& reference) const {
-  const auto found = computations.find(plain(reference));
+  const auto found = computations.find(std::string(plain(reference)));
   if (found == computations.end()) malformed("no computation is called " + printable(reference));
   return found->second;
 }
@@ -413,9 +448,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 std::string_view stripped(std::string_view text, char open, char close) {

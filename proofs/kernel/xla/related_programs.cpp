@@ -27,17 +27,26 @@ RelatedPrograms::RelatedPrograms(const Module& whole, const Programs& programs,
     : programs_(programs),
       budget_(budget),
       whole_(whole, {}, {1, static_cast<std::int64_t>(programs.device_count())}, false, budget) {
+  std::map<std::size_t, std::shared_ptr<Places>> places;  // by number of devices
   for (std::size_t k = 0; k < programs.count(); ++k) {
     const Program& program = programs.at(k);
-    std::vector<std::optional<Relation>> own;
+    std::vector<std::optional<HeldInput>> own;
+    std::map<const Relation*, std::shared_ptr<const Relation>> held;  // here, by how all hold it
     for (const ProgramsRelation& each : inputs) {
       budget.spend(each.relation->pieces.size());
-      own.push_back(relation_on(programs, k, each));
+      const auto number = each.numbers.find(k);
+      own.emplace_back();
+      if (number == each.numbers.end()) continue;
+      auto& here = held[each.relation];
+      if (!here) here = std::make_shared<const Relation>(relation_on(programs, k, each).value());
+      own.back().emplace(number->second, here);
     }
     const Runners runners =
         program.is_alone ? Runners(program.counts) : Runners(program.counts, program.devices);
+    auto& shared = places[program.devices.size()];
+    if (!shared) shared = std::make_shared<Places>(program.devices.size());
     related_.push_back(
-        std::make_unique<RelatedModules>(whole_, program.module, runners, own, budget, true));
+        std::make_unique<RelatedModules>(whole_, program.module, runners, own, budget, shared));
   }
   find_exchanges();
 }
@@ -144,7 +153,7 @@ std::optional<Fact> RelatedPrograms::received(const ProgramNode& node, const Exc
   };
   Fact result{0, first.tensor, {}, {}};
   for (std::size_t dim = 0; dim < first.places.size(); ++dim) {
-    const Place whole = places_of(0).at(first.places[dim]);
+    const Place& whole = places_of(0).at(first.places[dim]);
     bool is_free = is_all || dim > 0;
     std::vector<std::size_t> fixed;
     for (std::size_t k = 0; k < facts.size(); ++k) {
@@ -202,7 +211,7 @@ std::optional<Fact> RelatedPrograms::united(const ProgramNode& node, const Excha
   const Fact& first = *facts[0];
   Fact fact{0, first.tensor, {}, {}};
   for (std::size_t dim = 0; dim < first.places.size(); ++dim) {
-    const Place whole = places_of(0).at(first.places[dim]);
+    const Place& whole = places_of(0).at(first.places[dim]);
     bool is_free = true;
     std::vector<Segments> devices;
     for (std::size_t k = 0; k < facts.size(); ++k)
@@ -270,12 +279,12 @@ std::optional<Fact> RelatedPrograms::united(const ProgramNode& node, const Excha
                                         list.begin() + static_cast<std::ptrdiff_t>(end));
   };
   for (std::size_t& place : result->places) {
-    const Place all = joint.at(place);
+    const Place& all = joint.at(place);
     place = joint.is_free(place) ? own.free(all.size, all.whole)
                                  : own.segments(all.size, all.whole, here(all.devices));
   }
   if (result->partial) {
-    const Partial all = joint.partial_at(*result->partial);
+    const Partial& all = joint.partial_at(*result->partial);
     for (std::size_t device = 0; device < count; ++device) {
       // A group of several programs.
       if (is_own(device) != is_own(all.groups[device])) return std::nullopt;

@@ -151,15 +151,16 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
 }
 
 RelatedModules::RelatedModules(WholeModule& whole, const Module& local, const Runners& runners,
-                               const std::vector<std::optional<Relation>>& inputs, Budget& budget,
-                               bool is_one_of_several)
+                               const std::vector<std::optional<HeldInput>>& inputs, Budget& budget,
+                               std::shared_ptr<Places> shared)
     : budget_(budget),
-      local_(local, budget, is_one_of_several),
+      local_(local, budget, shared != nullptr),
       whole_(whole),
       tensors_(whole.tensors),
       runners_(runners),
-      places_(runners.ids.size()),
-      has_own_(whole.has_own && !is_one_of_several),
+      shared_(shared ? std::move(shared) : std::make_shared<Places>(runners.ids.size())),
+      places_(*shared_),
+      has_own_(whole.has_own && !local_.is_one_of_several),
       numbers_(make_numbers(0, 0)),
       interpreter_(local, *numbers_, runners.all, budget) {
   if (inputs.size() != whole.inputs.size()) malformed("the relation of inputs");
@@ -171,53 +172,65 @@ RelatedModules::RelatedModules(WholeModule& whole, const Module& local, const Ru
     }
   }
   assumptions_.resize(local_.loops.size());
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (inputs[k]) relate_input(k, whole.inputs[k], *inputs[k]);
-  }
+  relate_inputs(inputs);
   execute_numbers();
 }
 
+void RelatedModules::relate_inputs(const std::vector<std::optional<HeldInput>>& inputs) {
+  std::map<std::tuple<const Relation*, Index, Index>, std::optional<Holding>> known;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (!inputs[k]) continue;
+    const std::size_t node = local_.inputs.at(inputs[k]->number);
+    const Index& own = local_.nodes[node].shape.sizes;
+    const Shape& shape = whole_.inputs[k];
+    const Relation& relation = *inputs[k]->relation;
+    const auto [held, is_new] = known.try_emplace({&relation, own, shape.sizes});
+    if (is_new) held->second = holding(own, shape.sizes, relation);
+    if (held->second)
+      add({node, tensors_.input(k, shape), held->second->places, held->second->partial});
+  }
+}
+
 /// What a device holds in no box is anything.
-void RelatedModules::relate_input(std::size_t number, const Shape& shape,
-                                  const Relation& relation) {
-  const std::size_t node = local_.inputs.at(relation.number);
-  const Index& own = local_.nodes[node].shape.sizes;
+auto RelatedModules::holding(const Index& own, const Index& whole, const Relation& relation)
+    -> std::optional<Holding> {
   const std::size_t count = places_.devices();
   std::vector<std::vector<const Piece*>> boxes(count);
   Numbering parts(count, relation.parts);
   for (const Piece& piece : relation.pieces) {
     boxes.at(piece.device).push_back(&piece);
     // One device with several parts is not understood.
-    if (parts[piece.device] != relation.parts && parts[piece.device] != piece.part) return;
+    if (parts[piece.device] != relation.parts && parts[piece.device] != piece.part)
+      return std::nullopt;
     parts[piece.device] = piece.part;
   }
   std::vector<std::vector<Segments>> dimensions(own.size(), std::vector<Segments>(count));
   for (std::size_t device = 0; device < count; ++device) {
     if (boxes[device].empty()) {
-      if (own.empty()) return;
+      if (own.empty()) return std::nullopt;
       continue;
     }
     const auto product = product_of(boxes[device], own.size());
-    if (!product) return;
+    if (!product) return std::nullopt;
     for (std::size_t k = 0; k < own.size(); ++k) dimensions[k][device] = (*product)[k];
   }
-  Fact fact{node, tensors_.input(number, shape), {}, {}};
+  Holding held{{}, {}};
   for (std::size_t k = 0; k < own.size(); ++k)
-    fact.places.push_back(places_.segments(own[k], shape.sizes[k], std::move(dimensions[k])));
+    held.places.push_back(places_.segments(own[k], whole[k], std::move(dimensions[k])));
   if (relation.reducer) {
-    Partial partial{*relation.reducer, places_.classes(fact.places), {}};
+    Partial partial{*relation.reducer, places_.classes(held.places), {}};
     partial.copies = Places::common(partial.groups, parts);
-    std::map<std::uint32_t, std::set<std::uint32_t>> held;
+    std::map<std::uint32_t, std::set<std::uint32_t>> all_held;
     for (std::size_t device = 0; device < count; ++device) {
-      if (parts[device] == relation.parts) return;
-      held[partial.groups[device]].insert(parts[device]);
+      if (parts[device] == relation.parts) return std::nullopt;
+      all_held[partial.groups[device]].insert(parts[device]);
     }
-    for (const auto& [group, all] : held) {
-      if (all.size() != relation.parts) return;
+    for (const auto& [group, all] : all_held) {
+      if (all.size() != relation.parts) return std::nullopt;
     }
-    fact.partial = places_.partial(std::move(partial));
+    held.partial = places_.partial(std::move(partial));
   }
-  add(std::move(fact));
+  return held;
 }
 
 std::size_t RelatedModules::add(Fact fact) {

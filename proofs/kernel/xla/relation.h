@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
+#include "proofs/kernel/xla/interned.h"
 #include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {
@@ -18,19 +21,6 @@ namespace p2::kernel::xla {
 // Of two modules, one of which is not partitioned, the relation of every array that devices hold
 // to a whole tensor (docs/certificates.md). Where both are partitioned, every device has a tensor
 // of its own in place of the whole one.
-
-using Numbering = std::vector<std::uint32_t>;  ///< of devices; those with one number are a class
-
-/// Devices with one key are a class; its number is its first member.
-template <typename Key>
-Numbering numbered(const std::vector<Key>& keys) {
-  std::map<Key, std::uint32_t> first;
-  Numbering classes;
-  for (std::size_t device = 0; device < keys.size(); ++device)
-    classes.push_back(
-        first.emplace(keys[device], static_cast<std::uint32_t>(device)).first->second);
-  return classes;
-}
 
 /// One array of a module without calls and tuples.
 struct Node {
@@ -59,9 +49,10 @@ struct Loop {
 /// their uses.
 struct FlatModule {
   /// Messages are understood in one of several programs only (programs.h), loops in none of these.
-  explicit FlatModule(const Module& source, Budget& budget, bool is_one_of_several = false);
+  explicit FlatModule(const Module& source, Budget& budget, bool has_others = false);
 
   const Module& module;
+  const bool is_one_of_several;
   std::vector<Node> nodes;
   std::vector<std::size_t> inputs, outputs;
   std::vector<Loop> loops;  ///< inner ones first
@@ -82,11 +73,12 @@ struct Form {
   std::string text;            ///< what has no rule of its own
   std::vector<Index> numbers;  ///< dimensions and sizes, as relation_tensors.cpp lists them
   auto operator<=>(const Form&) const = default;
+  void add_to(Hasher& hash) const { hash.add(opcode).add(text).add(numbers); }
 };
 inline std::int64_t element_of(const Index& index, std::int64_t at) {
   return index.at(static_cast<std::size_t>(at));
 }
-bool is_one_of(const std::string& name, std::initializer_list<const char*> names);
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names);
 /// `float` for all types of real numbers.
 std::string kind_of(const Type& type);
 /// What a reducer does, if that is one commutative and associative operation.
@@ -105,6 +97,7 @@ class Tensors {
     std::string kind;
     Index sizes;
     auto operator<=>(const Tensor&) const = default;
+    void add_to(Hasher& hash) const { hash.add(form).add(operands).add(kind).add(sizes); }
   };
 
   /// Constants printed without elements are equal where both have one of these names.
@@ -151,16 +144,16 @@ class Tensors {
   bool update(std::size_t number);
   bool add_to(std::size_t number, bool may_be_infinite, bool may_be_zero);
   std::set<std::string> equal_;
-  std::deque<Tensor> tensors_;
+  Interned<Tensor> tensors_;
   std::map<std::size_t, Numbering> alike_;  ///< of tensors that are not the same everywhere
   std::vector<bool> may_be_infinite_, may_be_zero_, has_input_;
-  std::map<Tensor, std::size_t> numbers_;
 };
 
 /// Elements [at, at + size) along a dimension of a device's array are [of, of + size) of the whole.
 struct Segment {
   std::int64_t at = 0, of = 0, size = 0;
   auto operator<=>(const Segment&) const = default;
+  void add_to(Hasher& hash) const { hash.add(at).add(of).add(size); }
 };
 using Segments = std::vector<Segment>;
 
@@ -170,6 +163,7 @@ struct Place {
   std::int64_t size = 0, whole = 0;
   std::vector<Segments> devices;
   auto operator<=>(const Place&) const = default;
+  void add_to(Hasher& hash) const { hash.add(size).add(whole).add(devices); }
 };
 
 /// The whole is a reduction of what devices hold. Devices in one class of `groups` have parts that
@@ -179,6 +173,9 @@ struct Partial {
   Op op = Op::Add;
   Numbering groups, copies;
   auto operator<=>(const Partial&) const = default;
+  void add_to(Hasher& hash) const {
+    hash.add(static_cast<std::uint8_t>(op)).add(groups).add(copies);
+  }
 };
 
 /// One interval of indices along every dimension.
@@ -187,6 +184,7 @@ struct Box {
 
   bool meets(const Box& other) const;
   auto operator<=>(const Box&) const = default;
+  void add_to(Hasher& hash) const { hash.add(from).add(sizes); }
 };
 
 /// Of every device, boxes of the indices that something is added up over; disjoint, ascending.
@@ -194,6 +192,7 @@ struct Parts {
   Index space;  ///< the sizes of all indices
   std::vector<std::vector<Box>> devices;
   auto operator<=>(const Parts&) const = default;
+  void add_to(Hasher& hash) const { hash.add(space).add(devices); }
 };
 
 /// Numbers for places and partials, and what follows from them.
@@ -208,6 +207,9 @@ class Places {
   /// Of every device the elements from `starts` on, moved by `shift` in the whole.
   std::size_t sliced(std::size_t place, const Index& starts, std::int64_t size, std::int64_t shift,
                      std::int64_t whole);
+  /// Of places that are not free, one array after the other: of one tensor, or of tensors of which
+  /// one follows the other, too.
+  std::size_t concatenated(const std::vector<std::size_t>& places, bool is_one);
   /// The same, not free: where it may be anywhere it begins at 0.
   std::optional<std::size_t> fixed(std::size_t place);
   bool is_identity(std::size_t place);
@@ -259,21 +261,24 @@ class Places {
   Reduced new_sums(std::size_t partial, const std::vector<std::vector<std::size_t>>& groups,
                    Budget& budget);
   std::size_t devices_;
-  std::deque<Place> places_;
-  std::map<Place, std::size_t> numbers_;
+  Interned<Place> places_;
   std::vector<Numbering> classes_;
-  std::deque<Partial> partials_;
-  std::map<Partial, std::size_t> partial_numbers_;
+  Interned<Partial> partials_;
   std::map<std::vector<std::size_t>, Reduced> reductions_;
   std::map<std::pair<std::size_t, std::vector<std::size_t>>, std::optional<std::size_t>> refined_;
   std::map<std::int64_t, std::size_t> identities_;
-  std::map<std::pair<std::size_t, std::vector<std::vector<std::size_t>>>, Reduced> sums_;
-  std::deque<Parts> parts_;
-  std::map<Parts, std::size_t> parts_numbers_;
+  // Of sums over groups, by what is summed.
+  template <typename Result>
+  using ByGroups =
+      std::map<std::size_t, std::vector<std::pair<std::vector<std::vector<std::size_t>>, Result>>>;
+  ByGroups<Reduced> sums_;
+  ByGroups<std::optional<std::size_t>> joined_groups_;
+  Interned<Parts> parts_;
   std::map<std::vector<std::size_t>, std::optional<std::size_t>> parts_along_;
   std::map<std::tuple<std::size_t, std::int64_t, std::int64_t, std::int64_t, Index>, std::size_t>
       sliced_;
   std::map<std::pair<std::size_t, std::size_t>, std::optional<std::size_t>> joined_;
+  std::map<std::pair<std::vector<std::size_t>, bool>, std::size_t> concatenated_;
   std::map<std::vector<std::size_t>, Reduced> completions_;
 };
 
@@ -313,8 +318,6 @@ struct Fact {
 
 /// `add`, `maximum`, `minimum` or `multiply`.
 Op reducer_named(const std::string& name);
-/// Whether boxes, of first indices and sizes, cover a tensor.
-bool are_all(const Index& sizes, const std::set<std::pair<Index, Index>>& boxes, Budget& budget);
 
 /// How devices hold one tensor of a module that is not partitioned: a box of it, and where.
 struct Piece {
@@ -396,14 +399,26 @@ struct Communication {
   std::vector<std::optional<std::size_t>> sources = {};  ///< by device, of a collective-permute
 };
 
+/// How devices hold an input, counted as those of a module are: the same where the same object.
+struct HeldInput {
+  std::size_t number = 0;
+  std::shared_ptr<const Relation> relation;
+
+  HeldInput(std::size_t number_held, std::shared_ptr<const Relation> held)
+      : number(number_held), relation(std::move(held)) {}
+  HeldInput(const Relation& held)
+      : number(held.number), relation(std::make_shared<const Relation>(held)) {}
+};
+
 /// Derives facts about the arrays of a module that is executed on all devices, one by one.
 class RelatedModules {
  public:
   /// Relations of inputs by the whole module's; nothing for one that this module has not. Devices
-  /// are counted by Runners::ids. `local` and `whole` have to last.
+  /// are counted by Runners::ids. `local` and `whole` have to last. One of several has `shared`
+  /// places with others that run on as many devices.
   RelatedModules(WholeModule& whole, const Module& local, const Runners& runners,
-                 const std::vector<std::optional<Relation>>& inputs, Budget& budget,
-                 bool is_one_of_several = false);
+                 const std::vector<std::optional<HeldInput>>& inputs, Budget& budget,
+                 std::shared_ptr<Places> shared = nullptr);
 
   /// The fact about a node that follows from those of its operands, by the rule of its operation.
   /// What a hint says depends on the operation: sizes of the whole tensor (docs/certificates.md).
@@ -434,8 +449,8 @@ class RelatedModules {
   std::optional<Fact> settled(Fact fact);
   /// A fact that keeps what every rule has to keep.
   std::optional<Fact> checked(std::size_t node, std::optional<Fact> fact) const;
-  /// Who communicates with whom; nothing where devices communicate that do not run this module.
-  std::optional<Communication> communication(const Node& node);
+  /// Who communicates with whom; null where devices communicate that do not run this module.
+  const Communication* communication(const Node& node);
   /// What a collective makes of a fact about devices that `places` are of.
   std::optional<Fact> communicated(Places& places, const Communication& communication,
                                    const Node& node, const Fact& fact) const;
@@ -444,7 +459,13 @@ class RelatedModules {
 
  private:
   using Facts = std::vector<const Fact*>;
-  void relate_input(std::size_t number, const Shape& shape, const Relation& relation);
+  /// Where all devices have an input, and of which reduction it is the value.
+  struct Holding {
+    std::vector<std::size_t> places;
+    std::optional<std::size_t> partial;
+  };
+  std::optional<Holding> holding(const Index& own, const Index& whole, const Relation& relation);
+  void relate_inputs(const std::vector<std::optional<HeldInput>>& inputs);
   void execute_numbers();
   std::optional<Fact> of_numbers(std::size_t number, const Index& hint);
   std::optional<Fact> rule_of(const Node& node, const Facts& facts, bool is_choice,
@@ -501,7 +522,8 @@ class RelatedModules {
   WholeModule& whole_;
   Tensors& tensors_;
   Runners runners_;
-  Places places_;
+  std::shared_ptr<Places> shared_;
+  Places& places_;
   bool has_own_;                              ///< whether devices may have tensors of their own
   std::vector<WholeModule::Border> borders_;  ///< in places_
   std::unique_ptr<Arithmetic> numbers_;
@@ -514,6 +536,10 @@ class RelatedModules {
     std::optional<std::size_t> closed;  ///< at this number of facts
   };
   std::vector<Assumptions> assumptions_;  ///< of local loops
+  Communication permutation_;             ///< the last one
+  /// By operation and its groups of all devices.
+  std::map<std::pair<std::string, const Interpreter::Groups*>, std::optional<Communication>>
+      communications_;
 };
 
 /// For writers of certificates: hands the modules of problem.json to `prove`, with the relation of

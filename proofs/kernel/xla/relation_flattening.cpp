@@ -17,7 +17,7 @@ struct Tree {
   std::vector<Tree> parts;
 };
 
-bool calls_one_of(const Instruction& instruction, std::initializer_list<const char*> targets) {
+bool calls_one_of(const Instruction& instruction, std::initializer_list<std::string_view> targets) {
   return instruction.opcode == "custom-call" && instruction.has("custom_call_target") &&
          is_one_of(std::string(stripped(instruction.attribute("custom_call_target"), '"', '"')),
                    targets);
@@ -78,14 +78,13 @@ bool is_function(const Node& node) {
 
 class Flattening {
  public:
-  Flattening(FlatModule& flat, Budget& budget, bool is_one_of_several)
-      : flat_(flat), budget_(budget), is_one_of_several_(is_one_of_several) {}
+  Flattening(FlatModule& flat, Budget& budget) : flat_(flat), budget_(budget) {}
 
   void run() {
     for (const auto& [name, computation] : flat_.module.computations) {
       for (const Instruction& each : computation.instructions) {
         const bool is_message = is_one_of(each.opcode, {"recv", "recv-done", "send", "send-done"});
-        if ((is_message && !is_one_of_several_) ||
+        if ((is_message && !flat_.is_one_of_several) ||
             is_one_of(each.opcode, {"infeed", "outfeed", "rng", "rng-get-and-update-state"}) ||
             (each.attributes.contains("custom_call_has_side_effect") && !is_note(each) &&
              !is_border(each)))
@@ -93,6 +92,7 @@ class Flattening {
       }
     }
     const Computation& main = flat_.module.main();
+    flat_.nodes.reserve(main.instructions.size());
     std::vector<Tree> arguments;
     for (const std::uint32_t each : main.parameters) {
       arguments.push_back(leaves(main, main.instructions[each], main.instructions[each].shape));
@@ -194,7 +194,7 @@ class Flattening {
       return parts[static_cast<std::size_t>(index)];
     }
     if (returns_operand(opcode) || is_note(instruction)) return operands.at(0);
-    if (opcode == "while" && !is_one_of_several_)
+    if (opcode == "while" && !flat_.is_one_of_several)
       return loop(computation, instruction, operands.at(0));
     if (is_one_of(opcode, {"call", "fusion", "async-start"})) {
       const char* key = opcode == "call" ? "to_apply" : "calls";
@@ -320,7 +320,6 @@ class Flattening {
 
   FlatModule& flat_;
   Budget& budget_;
-  bool is_one_of_several_;
   int depth_ = 0;
 };
 
@@ -331,9 +330,9 @@ bool is_border(const Instruction& instruction) {
                                     "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"});
 }
 
-FlatModule::FlatModule(const Module& source, Budget& budget, bool is_one_of_several)
-    : module(source) {
-  Flattening(*this, budget, is_one_of_several).run();
+FlatModule::FlatModule(const Module& source, Budget& budget, bool has_others)
+    : module(source), is_one_of_several(has_others) {
+  Flattening(*this, budget).run();
 }
 
 }  // namespace p2::kernel::xla

@@ -108,11 +108,11 @@ std::optional<Index> sizes_of_scatter(const Form& form, const Index& x, const In
 
 }  // namespace
 
-bool is_one_of(const std::string& name, std::initializer_list<const char*> names) {
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string kind_of(const Type& type) { return type.is_float() ? "float" : type.name; }
+std::string kind_of(const Type& type) { return std::string(type.is_float() ? "float" : type.name); }
 
 std::optional<Op> reducer_of(const Module& module, const Instruction& instruction) {
   const Computation& computation = module.called(instruction.attribute("to_apply"));
@@ -135,9 +135,10 @@ Form form_of(const Module& module, const Node& node, const std::vector<Index>& o
               : description_of(module, instruction);
   };
   const auto types = [&] {
-    std::string text = " " + node.shape.type.name;
+    std::string text = " ";
+    text += node.shape.type.name;
     for (const std::uint32_t each : instruction.operands)
-      text += " " + node.computation->instructions.at(each).shape.type.name;
+      (text += " ") += node.computation->instructions.at(each).shape.type.name;
     return text;
   };
   Form form{opcode, "", {}};

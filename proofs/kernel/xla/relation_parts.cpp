@@ -49,9 +49,7 @@ std::optional<std::size_t> Places::parts(Parts parts, Budget& budget) {
     for (std::size_t along = 0; along < parts.space.size(); ++along) join_along(boxes, along);
     std::sort(boxes.begin(), boxes.end());
   }
-  const auto [found, is_new] = parts_numbers_.emplace(std::move(parts), parts_.size());
-  if (is_new) parts_.push_back(found->first);
-  return found->second;
+  return parts_.number(std::move(parts)).first;
 }
 
 std::optional<std::size_t> Places::parts_along(const std::vector<std::size_t>& places,
@@ -98,7 +96,11 @@ std::optional<std::size_t> Places::joined(std::size_t a, std::size_t b, Budget& 
 std::optional<std::size_t> Places::joined(std::size_t parts,
                                           const std::vector<std::vector<std::size_t>>& groups,
                                           Budget& budget) {
-  const Parts own = parts_at(parts);
+  auto& known = joined_groups_[parts];
+  for (const auto& [of, result] : known) {
+    if (of == groups) return result;
+  }
+  const Parts& own = parts_at(parts);
   Parts all{own.space, std::vector<std::vector<Box>>(devices_)};
   for (const auto& group : groups) {
     std::vector<Box> boxes;
@@ -106,7 +108,9 @@ std::optional<std::size_t> Places::joined(std::size_t parts,
       boxes.insert(boxes.end(), own.devices.at(each).begin(), own.devices[each].end());
     for (const std::size_t each : group) all.devices.at(each) = boxes;
   }
-  return this->parts(std::move(all), budget);
+  const auto result = this->parts(std::move(all), budget);
+  known.emplace_back(groups, result);
+  return result;
 }
 
 /// Of a sum over dimensions that are at `along`: every device has some of its summands.

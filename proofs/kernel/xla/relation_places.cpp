@@ -30,13 +30,12 @@ bool Box::meets(const Box& other) const {
 }
 
 std::size_t Places::intern(Place place) {
-  const auto [found, is_new] = numbers_.emplace(std::move(place), places_.size());
-  if (!is_new) return found->second;
-  const Place& known = found->first;
-  if (known.size < 1 || known.whole < 1) not_covered("empty tensors");
-  places_.push_back(known);
-  classes_.push_back(known.devices.empty() ? Numbering(devices_, 0) : numbered(known.devices));
-  return places_.size() - 1;
+  if (place.size < 1 || place.whole < 1) not_covered("empty tensors");
+  const auto [number, is_new] = places_.number(std::move(place));
+  if (!is_new) return number;
+  const auto& devices = at(number).devices;
+  classes_.push_back(devices.empty() ? Numbering(devices_, 0) : numbered(devices));
+  return number;
 }
 
 std::size_t Places::identity(std::int64_t size) {
@@ -50,18 +49,19 @@ std::size_t Places::segments(std::int64_t size, std::int64_t whole, std::vector<
   for (Segments& all : devices) {
     std::erase_if(all, [](const Segment& each) { return each.size == 0; });
     std::sort(all.begin(), all.end());
-    Segments joined;
-    for (const Segment& each : all) {
-      const std::int64_t end = joined.empty() ? 0 : joined.back().at + joined.back().size;
+    std::size_t count = 0;  // that are left where those that touch are joined
+    for (const Segment each : all) {
+      Segment* const last = count == 0 ? nullptr : &all[count - 1];
+      const std::int64_t end = last == nullptr ? 0 : last->at + last->size;
       if (each.at < end || each.size < 0 || each.at + each.size > size || each.of < 0 ||
           each.of + each.size > whole)
         malformed("a place beyond its tensor");
-      if (!joined.empty() && each.at == end && each.of == joined.back().of + joined.back().size)
-        joined.back().size += each.size;
+      if (last != nullptr && each.at == end && each.of == last->of + last->size)
+        last->size += each.size;
       else
-        joined.push_back(each);
+        all[count++] = each;
     }
-    all = std::move(joined);
+    all.resize(count);
   }
   return intern({size, whole, std::move(devices)});
 }
@@ -72,7 +72,7 @@ std::size_t Places::sliced(std::size_t place, const Index& starts, std::int64_t 
   const auto key = std::tuple(place, size, shift, whole, starts);
   const auto known = sliced_.find(key);
   if (known != sliced_.end()) return known->second;
-  const Place old = at(place);
+  const Place& old = at(place);
   std::vector<Segments> devices(devices_);
   for (std::size_t device = 0; device < devices_; ++device) {
     for (const Segment& each : old.devices[device]) {
@@ -85,6 +85,24 @@ std::size_t Places::sliced(std::size_t place, const Index& starts, std::int64_t 
     }
   }
   return sliced_[key] = segments(size, whole, std::move(devices));
+}
+
+std::size_t Places::concatenated(const std::vector<std::size_t>& places, bool is_one) {
+  const auto key = std::pair(places, is_one);
+  const auto known = concatenated_.find(key);
+  if (known != concatenated_.end()) return known->second;
+  std::vector<Segments> devices(devices_);
+  std::int64_t end = 0, of = 0;
+  for (const std::size_t place : places) {
+    const Place& each = at(place);
+    for (std::size_t device = 0; device < devices_; ++device) {
+      for (const Segment& segment : each.devices[device])
+        devices[device].push_back({segment.at + end, segment.of + of, segment.size});
+    }
+    end += each.size;
+    if (!is_one) of += each.whole;
+  }
+  return concatenated_[key] = segments(end, is_one ? at(places[0]).whole : of, std::move(devices));
 }
 
 std::optional<std::size_t> Places::fixed(std::size_t place) {
@@ -116,25 +134,30 @@ std::optional<std::size_t> Places::meet(std::size_t a, std::size_t b) const {
 }
 
 Numbering Places::classes(const std::vector<std::size_t>& places) const {
-  Numbering all(devices_, 0);
-  for (const std::size_t place : places) all = common(all, classes_.at(place));
+  std::vector<std::size_t> different;  // of which no two, nor none, are the same everywhere
+  for (const std::size_t place : places) {
+    const bool is_known =
+        is_free(place) || std::find(different.begin(), different.end(), place) != different.end();
+    if (!is_known) different.push_back(place);
+  }
+  if (different.empty()) return Numbering(devices_, 0);
+  Numbering all = classes_.at(different[0]);
+  for (std::size_t k = 1; k < different.size(); ++k) all = common(all, classes_.at(different[k]));
   return all;
 }
 
 Numbering Places::common(const Numbering& a, const Numbering& b) {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> keys;
-  for (std::size_t device = 0; device < a.size(); ++device) keys.emplace_back(a[device], b[device]);
+  std::vector<std::uint64_t> keys;
+  keys.reserve(a.size());
+  for (std::size_t device = 0; device < a.size(); ++device)
+    keys.push_back(std::uint64_t{a[device]} << 32U | b[device]);
   return numbered(keys);
 }
 
-std::size_t Places::partial(Partial partial) {
-  const auto [found, is_new] = partial_numbers_.emplace(std::move(partial), partials_.size());
-  if (is_new) partials_.push_back(found->first);
-  return found->second;
-}
+std::size_t Places::partial(Partial partial) { return partials_.number(std::move(partial)).first; }
 
 std::optional<std::size_t> Places::refined(std::size_t partial, const Numbering& also) {
-  const Partial old = partial_at(partial);
+  const Partial& old = partial_at(partial);
   const Numbering groups = common(old.groups, also);
   std::map<std::uint32_t, std::set<std::uint32_t>> all, left;
   for (std::size_t device = 0; device < devices_; ++device) {
@@ -217,16 +240,18 @@ Places::Reduced Places::complete(std::size_t parts, const std::vector<std::size_
 Places::Reduced Places::summed(std::size_t partial,
                                const std::vector<std::vector<std::size_t>>& groups,
                                Budget& budget) {
-  const auto known = sums_.find({partial, groups});
-  if (known != sums_.end()) return known->second;
-  return sums_[{partial, groups}] = new_sums(partial, groups, budget);
+  auto& known = sums_[partial];
+  for (const auto& [of, result] : known) {
+    if (of == groups) return result;
+  }
+  return known.emplace_back(groups, new_sums(partial, groups, budget)).second;
 }
 
 Places::Reduced Places::new_sums(std::size_t partial,
                                  const std::vector<std::vector<std::size_t>>& groups,
                                  Budget& budget) {
   budget.spend(64 * devices_);
-  const Partial old = partial_at(partial);
+  const Partial& old = partial_at(partial);
   std::map<std::uint32_t, std::set<std::uint32_t>> all;
   for (std::size_t device = 0; device < devices_; ++device)
     all[old.groups[device]].insert(old.copies[device]);
@@ -264,8 +289,7 @@ Places::Reduced Places::new_sums(std::size_t partial,
 /// does it with tensors that devices have of their own.
 std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fact) {
   if (!tensors_.varies(fact.tensor)) {
-    const auto communication = this->communication(node);
-    if (communication) {
+    if (const Communication* const communication = this->communication(node)) {
       auto result = communication->opcode == "all-to-all"
                         ? exchanged(*communication, node, fact)
                         : communicated(places_, *communication, node, fact);
@@ -283,16 +307,19 @@ std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fac
   return result;
 }
 
-std::optional<Communication> RelatedModules::communication(const Node& node) {
+const Communication* RelatedModules::communication(const Node& node) {
   const Instruction& instruction = *node.instruction;
-  Communication result{instruction.opcode};
-  std::string& opcode = result.opcode;
+  std::string opcode = instruction.opcode;
   if (opcode.ends_with("-start")) opcode.resize(opcode.size() - 6);
   constexpr std::size_t kOther = SIZE_MAX;
-  std::vector<std::size_t> own(runners_.all.count(), kOther);
-  for (std::size_t device = 0; device < runners_.ids.size(); ++device)
-    own.at(runners_.ids[device]) = device;
+  const auto own_numbers = [&] {
+    std::vector<std::size_t> own(runners_.all.count(), kOther);
+    for (std::size_t device = 0; device < runners_.ids.size(); ++device)
+      own.at(runners_.ids[device]) = device;
+    return own;
+  };
   if (opcode == "collective-permute") {
+    const std::vector<std::size_t> own = own_numbers();
     // Executed on the numbers of devices; nobody's is 0.
     Value value;
     for (std::size_t id = 0; id < own.size(); ++id) {
@@ -301,29 +328,36 @@ std::optional<Communication> RelatedModules::communication(const Node& node) {
           Tensor{type, {}, {numbers_->integer(static_cast<std::int64_t>(id) + 1, type)}}));
     }
     value = interpreter_.result(*node.computation, instruction, {&value});
-    result.sources.resize(runners_.ids.size());
+    permutation_ = {opcode, {}, {}};
+    permutation_.sources.resize(runners_.ids.size());
     for (std::size_t id = 0; id < own.size(); ++id) {
       const auto source = static_cast<std::size_t>(value.devices[id]->cells.at(0).value);
       if (source == 0) continue;
       const std::size_t from = own[source - 1];
-      if ((from == kOther) != (own[id] == kOther)) return std::nullopt;
-      if (own[id] != kOther) result.sources[own[id]] = from;
+      if ((from == kOther) != (own[id] == kOther)) return nullptr;
+      if (own[id] != kOther) permutation_.sources[own[id]] = from;
     }
-    return result;
+    return &permutation_;
   }
   if (!is_one_of(opcode, {"all-gather", "all-reduce", "all-to-all", "reduce-scatter"}))
-    return std::nullopt;
-  for (const auto& group : interpreter_.groups_of(instruction, opcode != "all-to-all")) {
+    return nullptr;
+  const auto& groups = interpreter_.groups_of(instruction, opcode != "all-to-all");
+  const auto [known, is_new] = communications_.try_emplace({opcode, &groups});
+  if (!is_new) return known->second ? &*known->second : nullptr;
+  Communication result{opcode, {}, {}};
+  const std::vector<std::size_t> own = own_numbers();
+  for (const auto& group : groups) {
     auto& members = result.groups.emplace_back();
     std::size_t others = 0;
     for (const std::size_t id : group) {
       if (own[id] == kOther) ++others;
       if (own[id] != kOther) members.push_back(own[id]);
     }
-    if (others != 0 && !members.empty()) return std::nullopt;
+    if (others != 0 && !members.empty()) return nullptr;
     if (members.empty()) result.groups.pop_back();
   }
-  return result;
+  known->second = std::move(result);
+  return &*known->second;
 }
 
 std::optional<Fact> RelatedModules::communicated(Places& places, const Communication& communication,
@@ -373,7 +407,7 @@ std::optional<Fact> RelatedModules::communicated(Places& places, const Communica
     std::vector<std::size_t> others = fact.places;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(along));
     const Numbering classes = places.classes(others);
-    const Place place = places.at(fact.places[along]);
+    const Place& place = places.at(fact.places[along]);
     std::vector<Segments> devices(places.devices());
     for (const auto& group : groups) {
       Segments all;

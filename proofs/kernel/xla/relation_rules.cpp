@@ -394,8 +394,7 @@ std::optional<Fact> RelatedModules::joined(const Node& node, const Form& form, c
   const auto along = static_cast<std::size_t>(form.numbers[0][0]);
   const bool is_one = hint == Index{1};
   std::vector<std::size_t> places = facts[0]->places;
-  std::vector<Segments> devices(places_.devices());
-  std::int64_t at = 0, of = 0;
+  std::vector<std::size_t> parts;
   for (const Fact* fact : facts) {
     if (fact->partial != facts[0]->partial || (is_one && fact->tensor != facts[0]->tensor))
       return std::nullopt;
@@ -407,16 +406,9 @@ std::optional<Fact> RelatedModules::joined(const Node& node, const Form& form, c
     }
     const auto place = places_.fixed(fact->places[along]);
     if (!place) return std::nullopt;
-    const Place& known = places_.at(*place);
-    for (std::size_t device = 0; device < devices.size(); ++device) {
-      for (const Segment& each : known.devices[device])
-        devices[device].push_back({each.at + at, each.of + of, each.size});
-    }
-    at += known.size;
-    if (!is_one) of += known.whole;
+    parts.push_back(*place);
   }
-  const std::int64_t whole = is_one ? places_.at(facts[0]->places[along]).whole : of;
-  places[along] = places_.segments(at, whole, std::move(devices));
+  places[along] = places_.concatenated(parts, is_one);
   if (!is_one) return made(node, form, facts, std::move(places), facts[0]->partial);
   std::optional<std::size_t> partial = facts[0]->partial;
   if (partial) partial = places_.refined(*partial, places_.classes(places));

@@ -12,22 +12,22 @@
 namespace p2::kernel::xla {
 
 std::size_t Tensors::intern(Tensor tensor) {
-  const auto [found, is_new] = numbers_.emplace(std::move(tensor), tensors_.size());
-  if (!is_new) return found->second;
-  for (const std::size_t each : found->first.operands) {
+  const auto [number, is_new] = tensors_.number(std::move(tensor));
+  if (!is_new) return number;
+  const auto& [form, operands, kind, sizes] = at(number);
+  for (const std::size_t each : operands) {
     const auto own = alike_.find(each);
     if (own == alike_.end()) continue;
-    const auto [all, is_first] = alike_.emplace(found->second, own->second);
+    const auto [all, is_first] = alike_.emplace(number, own->second);
     if (!is_first) all->second = Places::common(all->second, own->second);
   }
-  tensors_.push_back(found->first);
   may_be_infinite_.push_back(false);
   may_be_zero_.push_back(false);
-  has_input_.push_back(is_one_of(found->first.form.opcode, {"input", "unknown"}) ||
-                       std::any_of(found->first.operands.begin(), found->first.operands.end(),
+  has_input_.push_back(is_one_of(form.opcode, {"input", "unknown"}) ||
+                       std::any_of(operands.begin(), operands.end(),
                                    [&](std::size_t each) { return has_input_[each]; }));
-  update(found->second);
-  return found->second;
+  update(number);
+  return number;
 }
 
 /// What elements may be, by what those of operands may be; whether that is more than was known.
@@ -206,7 +206,7 @@ std::size_t Tensors::scalar(std::string_view literal, const Type& type) {
   } else {
     const auto numbers = make_numbers(0, 0);
     const auto value = numbers->known(numbers->literal(literal, type), type);
-    if (!value) not_covered("a constant of type " + type.name);
+    if (!value) not_covered("a constant of type " + std::string(type.name));
     text = std::to_string(*value);
   }
   return intern({{"constant", text, {}}, {}, kind_of(type), {}});
@@ -230,7 +230,7 @@ std::optional<std::size_t> Tensors::constant(const Instruction& instruction) {
     const std::size_t number = scalar(elements[k], shape.type);
     if (k == 0) first = number;
     is_same = is_same && number == first;
-    all += tensors_[number].form.text + " ";
+    all += at(number).form.text + " ";
   }
   if (shape.sizes.empty()) return first;
   if (is_same) return make({"broadcast", "", {{}, shape.sizes}}, {first}, kind_of(shape.type));

@@ -99,7 +99,7 @@ class Terms : public Arithmetic {
     for (const std::uint64_t key : keys) hash.add(key);
     if (type.is_float()) return drawn(hash, -kMaxInput, kMaxInput);
     if (type.is_integer() || type.is_boolean()) return drawn(hash, lowest(type), highest(type));
-    not_covered("inputs of type " + type.name);
+    not_covered("inputs of type " + std::string(type.name));
   }
 
   Cell literal(std::string_view text, const Type& type) override {

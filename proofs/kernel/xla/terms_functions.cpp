@@ -139,7 +139,7 @@ Cell Terms::convert(const Cell& a, const Type& from, const Type& to) {
                      to);
     }
     const Cell operand[] = {a};
-    return function("convert to " + to.name, operand, to);
+    return function("convert to " + std::string(to.name), operand, to);
   }
   if (to.is_float()) return settled(unwrapped(a, from), to);
   // A value modulo a smaller power of 2 needs no wrapping.
@@ -323,8 +323,9 @@ Cell Terms::integral(const Elementwise& operation, Cells operands) {
   }
   std::vector<Cell> all = {x};
   if (operands.size() > 1) all.push_back(y);
-  Cell result =
-      function("op " + std::to_string(static_cast<int>(operation.op)) + " " + type.name, all, type);
+  Cell result = function(
+      "op " + std::to_string(static_cast<int>(operation.op)) + " " + std::string(type.name), all,
+      type);
   const bool divides = operation.op == Op::Divide || operation.op == Op::Remainder;
   if (divides && x.low >= 0 && y.low > 0) {
     result.low = 0;
@@ -361,7 +362,7 @@ Cell Terms::applied(const Elementwise& operation, Cells operands) {
       if (operation.from.is_integer() && to.is_integer() && operation.from.bits == to.bits)
         return operands[0];
       const Cell operand[] = {unwrapped(operands[0], operation.from)};
-      return function("bits of " + operation.from.name, operand, to);
+      return function("bits of " + std::string(operation.from.name), operand, to);
     }
     default:
       break;
