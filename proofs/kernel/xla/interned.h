@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "proofs/kernel/input.h"
+
 namespace p2::kernel::xla {
 
 // Hash-consing: equal things have one number.
@@ -56,6 +58,7 @@ class Interned {
     if (2 * things_.size() >= slots_.size()) grow();
     std::size_t slot = hash & (slots_.size() - 1);
     for (; slots_[slot] != kNothing; slot = (slot + 1) & (slots_.size() - 1)) {
+      probes_.spend(1);
       const std::size_t number = slots_[slot];
       if (hashes_[number] == hash && things_[number] == thing) return {number, false};
     }
@@ -74,11 +77,12 @@ class Interned {
     slots_.assign(std::max<std::size_t>(16, 2 * slots_.size()), kNothing);
     for (std::size_t number = 0; number < hashes_.size(); ++number) {
       std::size_t slot = hashes_[number] & (slots_.size() - 1);
-      while (slots_[slot] != kNothing) slot = (slot + 1) & (slots_.size() - 1);
+      for (; slots_[slot] != kNothing; slot = (slot + 1) & (slots_.size() - 1)) probes_.spend(1);
       slots_[slot] = number;
     }
   }
 
+  Budget probes_;  ///< of things whose hashes were made to collide
   std::deque<Thing> things_;
   std::vector<std::uint64_t> hashes_;
   std::vector<std::size_t> slots_;  ///< numbers by hash, by open addressing; a power of two
@@ -93,11 +97,13 @@ Numbering numbered(const std::vector<Key>& keys) {
   constexpr std::uint32_t kNobody = UINT32_MAX;
   const std::size_t mask = std::bit_ceil(2 * keys.size() + 1) - 1;
   std::vector<std::uint32_t> first(mask + 1, kNobody);
+  Budget probes;
   Numbering classes;
   classes.reserve(keys.size());
   for (std::uint32_t device = 0; device < keys.size(); ++device) {
     std::size_t slot = Hasher().add(keys[device]).value() & mask;
-    while (first[slot] != kNobody && !(keys[first[slot]] == keys[device])) slot = (slot + 1) & mask;
+    for (; first[slot] != kNobody && !(keys[first[slot]] == keys[device]); slot = (slot + 1) & mask)
+      probes.spend(1);
     if (first[slot] == kNobody) first[slot] = device;
     classes.push_back(first[slot]);
   }
