@@ -453,8 +453,12 @@ std::map<std::size_t, Array> SmallProgram::inputs() const {
 }
 
 DerivedFacts::DerivedFacts(const SmallProgram& program)
-    : whole(kernel::xla::read_module(program.whole_text(), "whole")),
-      local(kernel::xla::read_module(program.local_text(), "local")),
+    : DerivedFacts(program, program.whole_text(), program.local_text()) {}
+
+DerivedFacts::DerivedFacts(const SmallProgram& program, const std::string& whole_text,
+                           const std::string& local_text)
+    : whole(kernel::xla::read_module(whole_text, "whole")),
+      local(kernel::xla::read_module(local_text, "local")),
       modules(whole, local, {1, static_cast<std::int64_t>(program.devices())}, program.relations(),
               {}, budget) {
   std::map<std::string, std::size_t> nodes;

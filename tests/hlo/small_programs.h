@@ -136,6 +136,8 @@ class SmallProgram {
 /// Every fact that follows about the steps of a program, one after the other.
 struct DerivedFacts {
   explicit DerivedFacts(const SmallProgram& program);
+  /// Of modules that go on from those of the program.
+  DerivedFacts(const SmallProgram& program, const std::string& whole, const std::string& local);
 
   kernel::Budget budget;
   kernel::xla::Module whole, local;

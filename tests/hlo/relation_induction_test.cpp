@@ -1,0 +1,184 @@
+// What is assumed of the arrays that a loop changes: it has to hold of what the loop begins with,
+// on devices that are executed element by element.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tests/hlo/small_claims.h"
+#include "tests/hlo/small_programs.h"
+
+namespace p2::hlo::small {
+namespace {
+
+using kernel::xla::Fact;
+using kernel::xla::Op;
+
+constexpr std::size_t kDevices = 4;
+
+struct Variable {
+  std::string name, shape;
+};
+
+std::string shape_of(const std::string& type, const Index& sizes) {
+  return fmt::format("{}[{}]", type, fmt::join(sizes, ","));
+}
+
+/// A module that changes these arrays in a loop; the last one, a truth value, says whether it goes
+/// on. `next`: what the iteration makes of them, by number.
+std::string with_loop(std::string text, const std::vector<Variable>& variables,
+                      const std::vector<std::string>& next) {
+  std::string shapes, names, elements, results;
+  for (std::size_t k = 0; k < variables.size(); ++k) {
+    const std::string comma = k == 0 ? "" : ", ";
+    shapes += comma + variables[k].shape;
+    names += comma + variables[k].name;
+    elements +=
+        fmt::format("  a{0} = {1} get-tuple-element(p), index={0}\n", k, variables[k].shape);
+    results += comma + fmt::format("b{}", k);
+    elements += fmt::format("  b{0} = {1} {2}(a{0})\n", k, variables[k].shape, next[k]);
+  }
+  const std::string loop = fmt::format(
+      "body {{\n  p = ({0}) parameter(0)\n{1}  ROOT o = ({0}) tuple({2})\n}}\n\n"
+      "condition {{\n  p = ({0}) parameter(0)\n"
+      "  ROOT g = pred[] get-tuple-element(p), index={3}\n}}\n\n",
+      shapes, elements, results, variables.size() - 1);
+  text.insert(text.find("ENTRY"), loop);
+  text.erase(text.find("ROOT ", text.find("ENTRY")), 5);
+  text.erase(text.rfind("}\n"));
+  return text + fmt::format(
+                    "  t = ({0}) tuple({1})\n"
+                    "  ROOT l = ({0}) while(t), condition=condition, body=body\n}}\n",
+                    shapes, names);
+}
+
+/// An iteration makes the opposite of everything: nothing is what it was.
+std::vector<std::string> opposites(const std::vector<Variable>& variables) {
+  std::vector<std::string> all;
+  for (const Variable& each : variables)
+    all.push_back(each.shape.starts_with("pred") ? "not" : "negate");
+  return all;
+}
+
+/// Arrays that a loop of one module begins with, of every kind of fact, and tensors that one of the
+/// other begins with.
+struct Loops {
+  SmallProgram program{0, kDevices};
+  std::vector<std::size_t> arrays;  ///< steps
+  std::vector<Variable> local, whole;
+
+  Loops() {
+    const std::vector<Segments> tiles = {{{0, 0, 2}}, {{0, 2, 2}}, {{0, 0, 2}}, {{0, 2, 2}}};
+    const std::vector<Segments> all(kDevices, {{0, 0, 4}});
+    const std::vector<Segments> pairs(kDevices, {{0, 0, 2}});
+    const Axis cut{2, 4, tiles}, uncut{2, 2, pairs};
+    const std::size_t x = program.parameter("s32", {cut}, std::nullopt, {});
+    const std::size_t parts = program.parameter("s32", {uncut}, Op::Add, {0, 1, 0, 1});
+    const std::size_t largest = program.parameter("s32", {uncut}, Op::Maximum, {0, 1, 0, 1});
+    const std::size_t held = program.parameter("s32", {uncut}, std::nullopt, {});
+    const std::size_t goes_on = program.parameter("pred", {}, std::nullopt, {});
+    const std::size_t scalar = program.parameter("s32", {}, Op::Add, {0, 1, 0, 1});
+    // Of a third of these elements no device has any.
+    const std::size_t lacking = program.parameter("s32", {{2, 6, tiles}}, std::nullopt, {});
+    const std::size_t zero = program.splat("s32", "0", {{2, 2, {}}});
+    const std::size_t free = program.splat("s32", "3", {{2, 4, {}}});
+    const std::size_t wide =
+        program.broadcast(program.by_device("s32", {0, 2, 0, 2}), {}, {{2, 2, {}}});
+    const std::size_t view = program.apply("subtract", {x, wide});
+    const std::size_t one = program.constant("s32", "0");
+    Step sum{"reduce", "s32", {"reduce", "add", {{0}}}, {}, {x, one}, "", {}};
+    sum.attributes = ", dimensions={0}, to_apply=add_s32";
+    const std::size_t total = program.add(sum);
+    sum.operands[0] = lacking;
+    const std::size_t share = program.add(sum);
+    const std::size_t free_parts = program.broadcast(scalar, {}, {{2, 4, {}}});
+    arrays = {x, parts, largest, held, zero, free, view, total, share, free_parts, goes_on};
+    for (const std::size_t each : arrays)
+      local.push_back(
+          {fmt::format("v{}", each), shape_of(program.at(each).type, program.at(each).sizes)});
+    whole = {{"p0", "s32[4]"}, {"p1", "s32[2]"}, {"p2", "s32[2]"}, {"p3", "s32[2]"},
+             {"n", "s32[2]"},  {"m", "s32[4]"},  {"s", "s32[]"},   {"q", "s32[]"},
+             {"w", "s32[4]"},  {"p4", "pred[]"}};
+  }
+
+  std::string whole_text() const {
+    std::string text = program.whole_text();
+    text.insert(text.find("ENTRY"), reducer_text("add", "s32"));
+    text.insert(text.find("  ROOT r"),
+                "  o = s32[] constant(0)\n  e = s32[] constant(3)\n"
+                "  n = s32[2] broadcast(o), dimensions={}\n"
+                "  m = s32[4] broadcast(e), dimensions={}\n"
+                "  s = s32[] reduce(p0, o), dimensions={0}, to_apply=add_s32\n"
+                "  q = s32[] reduce(p6, o), dimensions={0}, to_apply=add_s32\n"
+                "  w = s32[4] broadcast(p5), dimensions={}\n");
+    return with_loop(text, whole, opposites(whole));
+  }
+};
+
+TEST_CASE("what is assumed of a loop's variables is so of what it begins with") {
+  Loops loops;
+  const std::string whole = loops.whole_text();
+  const std::string local =
+      with_loop(loops.program.local_text(), loops.local, opposites(loops.local));
+  CAPTURE(whole);
+  CAPTURE(local);
+  const auto arrays = loops.program.executed();
+  DerivedFacts derived(loops.program, whole, local);
+  auto& modules = derived.modules;
+  REQUIRE(modules.local().loops.size() == 1);
+  const auto& loop = modules.local().loops[0];
+  REQUIRE(loop.variables.size() == loops.arrays.size());
+  WholeTensors wholes(modules.tensors(), loops.program.inputs());
+  // Places of dimensions: as they are, or segments that begin by device; then parts by device.
+  const std::vector<Index> places = {
+      {},     {0},       {2, 1, 0, 2}, {2, 2, 0, 2}, {2, 1, 2, 0}, {1, 1, 0}, {4, 1, 0, 1, 2, 0},
+      {0, 1}, {3, 1, 0}, {2, 0, 0, 2}, {2, 1}};
+  const std::vector<Index> parts = {{}, {2, 1, 0, 1}, {2, 2, 0, 1}, {1, 1, 0}, {2, 1, 0, 1, 0}};
+  std::size_t follow = 0, refused = 0;
+  std::set<std::size_t> with;  // facts
+  for (std::size_t k = 0; k < loop.variables.size(); ++k) {
+    for (std::size_t fact = 0; fact < modules.facts().size(); ++fact) {
+      if (modules.facts()[fact].node != loop.first[k]) continue;
+      for (std::size_t number = 0; number <= modules.variables().size(); ++number) {
+        for (const Index& place : places) {
+          for (const Index& part : parts) {
+            Index hint = {static_cast<std::int64_t>(number)};
+            hint.insert(hint.end(), place.begin(), place.end());
+            hint.insert(hint.end(), part.begin(), part.end());
+            std::optional<Fact> found;
+            try {
+              found = modules.follows(loop.variables[k], {fact}, hint);
+            } catch (const kernel::CheckFailure&) {
+            }
+            if (!found) {
+              ++refused;
+              continue;
+            }
+            ++follow;
+            with.insert(fact);
+            CHECK(found->node == loop.variables[k]);
+            REQUIRE(number < modules.variables().size());
+            CHECK(found->tensor == modules.variables()[number].tensor);
+            found->tensor = modules.variables()[number].first;
+            const std::string why = contradiction(modules, *found, arrays[loops.arrays[k]], wholes);
+            CHECK_MESSAGE(why.empty(), loops.local[k].name, " as ", number, " by {",
+                          fmt::format("{}", fmt::join(hint, ",")), "}: ", why);
+          }
+        }
+      }
+    }
+    // Not from nothing, and not from a fact about another array.
+    CHECK(!modules.follows(loop.variables[k], {}, {0}));
+    CHECK(!modules.follows(loop.variables[k], {0, 0}, {0}));
+  }
+  CHECK(with.size() >= 8);
+  CHECK(follow >= 20);
+  CHECK(refused > follow);
+}
+
+}  // namespace
+}  // namespace p2::hlo::small
