@@ -2,7 +2,9 @@
 // on devices that are executed element by element.
 
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -31,7 +33,7 @@ std::string shape_of(const std::string& type, const Index& sizes) {
 /// A module that changes these arrays in a loop; the last one, a truth value, says whether it goes
 /// on. `next`: what the iteration makes of them, by number.
 std::string with_loop(std::string text, const std::vector<Variable>& variables,
-                      const std::vector<std::string>& next) {
+                      const std::vector<std::string>& next, const std::string& suffix = "") {
   std::string shapes, names, elements, results;
   for (std::size_t k = 0; k < variables.size(); ++k) {
     const std::string comma = k == 0 ? "" : ", ";
@@ -43,17 +45,17 @@ std::string with_loop(std::string text, const std::vector<Variable>& variables,
     elements += fmt::format("  b{0} = {1} {2}(a{0})\n", k, variables[k].shape, next[k]);
   }
   const std::string loop = fmt::format(
-      "body {{\n  p = ({0}) parameter(0)\n{1}  ROOT o = ({0}) tuple({2})\n}}\n\n"
-      "condition {{\n  p = ({0}) parameter(0)\n"
+      "body{4} {{\n  p = ({0}) parameter(0)\n{1}  ROOT o = ({0}) tuple({2})\n}}\n\n"
+      "condition{4} {{\n  p = ({0}) parameter(0)\n"
       "  ROOT g = pred[] get-tuple-element(p), index={3}\n}}\n\n",
-      shapes, elements, results, variables.size() - 1);
+      shapes, elements, results, variables.size() - 1, suffix);
   text.insert(text.find("ENTRY"), loop);
   text.erase(text.find("ROOT ", text.find("ENTRY")), 5);
   text.erase(text.rfind("}\n"));
   return text + fmt::format(
-                    "  t = ({0}) tuple({1})\n"
-                    "  ROOT l = ({0}) while(t), condition=condition, body=body\n}}\n",
-                    shapes, names);
+                    "  t{2} = ({0}) tuple({1})\n"
+                    "  ROOT l{2} = ({0}) while(t{2}), condition=condition{2}, body=body{2}\n}}\n",
+                    shapes, names, suffix);
 }
 
 /// An iteration makes the opposite of everything: nothing is what it was.
@@ -178,6 +180,60 @@ TEST_CASE("what is assumed of a loop's variables is so of what it begins with") 
   CHECK(with.size() >= 8);
   CHECK(follow >= 20);
   CHECK(refused > follow);
+}
+
+TEST_CASE("a loop is one loop of the other module, and goes on as it does") {
+  Loops loops;
+  const std::string whole = with_loop(loops.whole_text(), loops.whole, opposites(loops.whole), "2");
+  const std::string local =
+      with_loop(loops.program.local_text(), loops.local, opposites(loops.local));
+  DerivedFacts derived(loops.program, whole, local);
+  auto& modules = derived.modules;
+  const auto& loop = modules.local().loops.at(0);
+  const std::size_t count = loops.whole.size();
+  REQUIRE(modules.variables().size() == 2 * count);
+  const auto fact_of = [&](std::size_t variable) {
+    for (std::size_t fact = 0; fact < modules.facts().size(); ++fact) {
+      if (modules.facts()[fact].node == loop.first[variable]) return fact;
+    }
+    throw std::out_of_range("a fact about what the loop begins with");
+  };
+  const auto number = [](std::size_t of) { return static_cast<std::int64_t>(of); };
+  const std::size_t held = 3, cut = 0, last = loop.variables.size() - 1;
+  const auto first = modules.follows(loop.variables[held], {fact_of(held)}, {number(held)});
+  REQUIRE(first);
+  const std::size_t assumed = modules.add(*first);
+  // Not of another loop.
+  CHECK(!modules.follows(loop.variables[cut], {fact_of(cut)}, {number(count + cut)}));
+  const auto goes_on = modules.follows(loop.variables[last], {fact_of(last)}, {number(count - 1)});
+  REQUIRE(goes_on);
+  const std::size_t condition = modules.add(*goes_on);
+  REQUIRE(loop.condition == loop.variables[last]);
+  std::vector<std::size_t> next;
+  for (const auto& [variable, fact] : {std::pair(held, assumed), std::pair(last, condition)}) {
+    const auto result = modules.follows(loop.next[variable], {fact}, {});
+    REQUIRE(result);
+    next.push_back(modules.add(*result));
+  }
+  const auto after = [&](std::size_t variable, const std::vector<std::size_t>& facts,
+                         std::int64_t which) {
+    return modules.follows(loop.results[variable], facts, {which}).has_value();
+  };
+  CHECK(!after(held, {}, 0));
+  CHECK(!after(held, {next[0], next[1]}, 0));
+  CHECK(!after(held, {next[1], next[0], condition}, 0));
+  CHECK(!after(held, {assumed, next[1], condition}, 0));
+  CHECK(!after(held, {next[0], next[1], next[1]}, 0));
+  CHECK(!after(held, {next[0], next[1], assumed}, 0));
+  CHECK(!after(held, {next[0], next[1], condition}, 2));
+  CHECK(after(held, {next[0], next[1], condition}, 0));
+  // Of what was assumed, and no more.
+  CHECK(after(held, {}, 0));
+  CHECK(!after(held, {}, 1));
+  CHECK(!after(cut, {}, 0));
+  CHECK(!after(held, {next[0], next[1], condition}, 0));
+  CHECK(after(last, {}, 1));
+  CHECK(!modules.follows(loop.variables[cut], {fact_of(cut)}, {number(cut)}));
 }
 
 }  // namespace
