@@ -11,6 +11,8 @@
 namespace p2::hlo::small {
 namespace {
 
+using kernel::xla::Op;
+
 /// Sums of which devices have some summands: what is made of them, and their sums.
 void make_share(SmallProgram& program, Choices& choices) {
   const std::string type = choices.of<std::string>({"f32", "s32"});
@@ -95,7 +97,13 @@ void make_exchange(SmallProgram& program, Choices& choices, const std::string& o
     if (choices.below(2) == 1) std::rotate(axes.begin(), axes.begin() + 2, axes.end());
     sizes = sizes_of(axes);
   }
-  const HeldParts parts = is_sum ? chosen_parts(program, choices, type, false) : HeldParts();
+  HeldParts parts;
+  if (is_sum) parts = chosen_parts(program, choices, type, false);
+  if (opcode == "all-to-all" && choices.below(2) == 1) {
+    parts.reducer = Op::Add;
+    for (std::uint32_t device = 0; device < program.devices(); ++device)
+      parts.parts.push_back(device);
+  }
   const std::size_t x = held(program, type, axes, parts);
   const Step from = program.at(x);
   const std::vector<std::string> names =

@@ -236,5 +236,29 @@ TEST_CASE("a loop is one loop of the other module, and goes on as it does") {
   CHECK(!modules.follows(loop.variables[cut], {fact_of(cut)}, {number(cut)}));
 }
 
+TEST_CASE("a loop that goes on by another array is not related") {
+  Loops loops;
+  const auto pred = loops.local.back();
+  const std::size_t other = loops.program.parameter("pred", {}, std::nullopt, {});
+  loops.local = {pred, {fmt::format("v{}", other), "pred[]"}};
+  loops.whole = {loops.whole.back()};
+  DerivedFacts derived(loops.program, loops.whole_text(),
+                       with_loop(loops.program.local_text(), loops.local, opposites(loops.local)));
+  auto& modules = derived.modules;
+  const auto& loop = modules.local().loops.at(0);
+  for (std::size_t fact = 0; fact < modules.facts().size(); ++fact) {
+    if (modules.facts()[fact].node != loop.first[0]) continue;
+    const auto variable = modules.follows(loop.variables[0], {fact}, {0});
+    REQUIRE(variable);
+    const std::size_t assumed = modules.add(*variable);
+    const auto next = modules.follows(loop.next[0], {assumed}, {});
+    REQUIRE(next);
+    // The fact is about the condition of the other loop, but not about that of this one.
+    CHECK(!modules.follows(loop.results[0], {modules.add(*next), assumed}, {0}));
+    return;
+  }
+  FAIL("no fact");
+}
+
 }  // namespace
 }  // namespace p2::hlo::small
