@@ -46,6 +46,15 @@ const std::vector<Change>& changes() {
       {"a number is added to every part", 1, "both", "a = f32[8,8] add(g, d)",
        "k = f32[] constant(1)\n  kb = f32[8,8] broadcast(k), dimensions={}\n"
        "  ga = f32[8,8] add(g, d)\n  a = f32[8,8] add(ga, kb)"},
+      {"parts are divided by the number of the iteration, which begins with zero", 1, "both",
+       "a = f32[8,8] add(g, d)",
+       "c = f32[] convert(i)\n  cb = f32[8,8] broadcast(c), dimensions={}\n"
+       "  q = f32[8,8] divide(d, cb)\n  a = f32[8,8] add(g, q)"},
+      {"parts are multiplied by a function of that number with a pole at zero", 1, "both",
+       "a = f32[8,8] add(g, d)",
+       "c = f32[] convert(i)\n  k = f32[] rsqrt(c)\n"
+       "  cb = f32[8,8] broadcast(k), dimensions={}\n"
+       "  q = f32[8,8] multiply(d, cb)\n  a = f32[8,8] add(g, q)"},
       {"the sum is missing", 1, "after", "all-reduce(y)", "copy(y)"},
       {"the sum is over the other axis", 1, "after", "{{0,2},{1,3}}", "{{0,1},{2,3}}"},
       {"it is stacked elsewhere", 1, "after", "(s, rs, i, zero)", "(s, rs, next, zero)"},
@@ -113,6 +122,18 @@ TEST_CASE("no relation is found through a loop or all-to-all that differs") {
     if (truth == Verdict::Rejected) ++refuted;
   }
   CHECK(refuted + 4 >= static_cast<int>(changes().size()));
+}
+
+TEST_CASE("parts are divided by a number of the iteration that is nowhere zero") {
+  // By its constants, too: the counter, which is, is changed by what makes no zero of it.
+  Pair pair = loop_pairs().at(1);
+  for (std::string* text : {&pair.computations_before, &pair.computations_after}) {
+    REQUIRE(replace(*text, "a = f32[8,8] add(g, d)",
+                    "c = f32[] convert(i)\n  o1 = f32[] constant(1)\n  k = f32[] maximum(c, o1)\n"
+                    "  cb = f32[8,8] broadcast(k), dimensions={}\n"
+                    "  q = f32[8,8] divide(d, cb)\n  a = f32[8,8] add(g, q)"));
+  }
+  CHECK(verdict_of(pair) == Verdict::Accepted);
 }
 
 TEST_CASE("the evidence of a right loop is none of one that differs") {

@@ -375,6 +375,25 @@ void SmallProgram::make_dynamic(bool is_update) {
   add(std::move(step));
 }
 
+std::size_t SmallProgram::permute(std::size_t operand,
+                                  const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
+  const Step& from = at(operand);
+  const std::string opcode = "collective-permute";
+  Step step{opcode, from.type, {opcode, "", {}}, from.sizes, {operand}, "", from.axes};
+  pairs_ = pairs;
+  std::string text;
+  for (const auto& [source, target] : pairs_)
+    text += fmt::format("{}{{{},{}}}", text.empty() ? "" : ",", source, target);
+  step.attributes = ", channel_id=1, source_target_pairs={" + text + "}";
+  for (Axis& each : step.axes) {
+    if (each.is_free()) continue;
+    std::vector<Segments> devices(devices_);
+    for (const auto& [source, target] : pairs_) devices[target] = each.devices[source];
+    each.devices = devices;
+  }
+  return add(std::move(step));
+}
+
 void SmallProgram::make_collective(const std::string& opcode) {
   const bool is_new = opcode == "reduce-scatter" && !once_in(4);
   const std::size_t x =
@@ -392,17 +411,7 @@ void SmallProgram::make_collective(const std::string& opcode) {
       }
       if (pairs_.empty()) pairs_.emplace_back(0, 1);
     }
-    std::string text;
-    for (const auto& [source, target] : pairs_)
-      text += fmt::format("{}{{{},{}}}", text.empty() ? "" : ",", source, target);
-    step.attributes = ", channel_id=1, source_target_pairs={" + text + "}";
-    for (Axis& each : step.axes) {
-      if (each.is_free()) continue;
-      std::vector<Segments> devices(devices_);
-      for (const auto& [source, target] : pairs_) devices[target] = each.devices[source];
-      each.devices = devices;
-    }
-    add(std::move(step));
+    permute(x, pairs_);
     return;
   }
   step.groups = groups();

@@ -8,12 +8,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tests/hlo/related_pairs.h"
+#include "tests/hlo/small_claims.h"
 
 namespace p2::hlo::small {
 namespace {
 
-using kernel::xla::Fact;
 using kernel::xla::Op;
 using kernel::xla::Segment;
 
@@ -25,6 +24,13 @@ constexpr const char* kReducers[] = {"add", "maximum", "minimum", "multiply",
                                      "and", "or",      "xor",     "subtract"};
 
 }  // namespace
+
+std::string reducer_text(const std::string& opcode, const std::string& type) {
+  return fmt::format(
+      "{0}_{1} {{\n  a = {1}[] parameter(0)\n  b = {1}[] parameter(1)\n"
+      "  ROOT c = {1}[] {0}(a, b)\n}}\n\n",
+      opcode, type);
+}
 
 std::string listed(const Index& list) { return fmt::format("{{{}}}", fmt::join(list, ",")); }
 
@@ -147,20 +153,26 @@ std::size_t SmallProgram::by_device(const std::string& type, const Index& number
 
 std::size_t SmallProgram::parameter(const std::string& type, const std::vector<Axis>& axes,
                                     bool may_be_parts) {
+  if (!may_be_parts || once_in(is_of_parts_ ? 3 : 4) == is_of_parts_)
+    return parameter(type, axes, std::nullopt, {});
+  static const std::map<std::string, Op> kOps = {{"add", Op::Add},
+                                                 {"maximum", Op::Maximum},
+                                                 {"minimum", Op::Minimum},
+                                                 {"multiply", Op::Multiply}};
+  const Op op =
+      type == "pred" ? one_of<Op>({Op::And, Op::Or, Op::Xor, Op::Add}) : kOps.at(reducer_);
+  return parameter(type, axes, op, parts_);
+}
+
+std::size_t SmallProgram::parameter(const std::string& type, const std::vector<Axis>& axes,
+                                    std::optional<Op> reducer, std::vector<std::uint32_t> parts) {
   Step step{"parameter", type, {}, {}, {}, "", axes};
+  step.reducer = reducer;
+  step.parts = std::move(parts);
   Index whole;
   for (const Axis& each : axes) {
     step.sizes.push_back(each.size);
     whole.push_back(each.whole);
-  }
-  if (may_be_parts && (is_of_parts_ ? !once_in(3) : once_in(4))) {
-    static const std::map<std::string, Op> kOps = {{"add", Op::Add},
-                                                   {"maximum", Op::Maximum},
-                                                   {"minimum", Op::Minimum},
-                                                   {"multiply", Op::Multiply}};
-    step.reducer = kOps.at(reducer_);
-    if (type == "pred") step.reducer = one_of<Op>({Op::And, Op::Or, Op::Xor, Op::Add});
-    step.parts = parts_;
   }
   kernel::xla::Relation relation;
   relation.number = relations_.size();
@@ -372,6 +384,14 @@ std::vector<Array> SmallProgram::result(const Step& step,
               x(group[static_cast<std::size_t>(index[step.along] / size)]).at(at);
           continue;
         }
+        if (step.opcode == "all-to-all") {
+          // Of every member what is at this one's place in it.
+          const std::int64_t size = step.sizes.at(step.along) / std::ssize(group);
+          at[step.along] = static_cast<std::int64_t>(k) * size + index[step.along] % size;
+          all[group[k]].at(index) =
+              x(group[static_cast<std::size_t>(index[step.along] / size)]).at(at);
+          continue;
+        }
         if (step.opcode == "reduce-scatter")
           at[step.along] += static_cast<std::int64_t>(k) * step.sizes[step.along];
         double total = x(group[0]).at(at);
@@ -387,11 +407,13 @@ std::vector<Array> SmallProgram::result(const Step& step,
 std::string SmallProgram::local_text() const {
   std::string text = fmt::format("HloModule local, num_partitions={}\n\n", devices_);
   for (const char* type : {"f32", "s32", "pred"}) {
-    for (const char* reducer : kReducers)
-      text += fmt::format(
-          "{0}_{1} {{\n  a = {1}[] parameter(0)\n  b = {1}[] parameter(1)\n"
-          "  ROOT c = {1}[] {0}(a, b)\n}}\n\n",
-          reducer, type);
+    for (const char* reducer : kReducers) {
+      const std::string name = fmt::format("{}_{}", reducer, type);
+      const bool is_used = std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+        return step.attributes.ends_with("to_apply=" + name);
+      });
+      if (is_used) text += reducer_text(reducer, type);
+    }
   }
   text += "ENTRY main {\n";
   std::size_t number = 0;
@@ -424,37 +446,33 @@ std::string SmallProgram::whole_text() const {
   return text + "  ROOT r = f32[] negate(z)\n}\n";
 }
 
-void SmallProgram::for_each_fact(const Found& found) {
-  kernel::Budget budget;
-  const auto whole = kernel::xla::read_module(whole_text(), "whole");
-  const auto local = kernel::xla::read_module(local_text(), "local");
-  const auto arrays = executed();
-  RelatedOnDevices modules(whole, local, {1, static_cast<std::int64_t>(devices_)}, relations_, {},
-                           budget);
+std::map<std::size_t, Array> SmallProgram::inputs() const {
   std::map<std::size_t, Array> inputs;
   for (std::size_t k = 0; k < wholes_.size(); ++k) inputs[k] = wholes_[k];
-  WholeTensors tensors(modules.tensors(), inputs);
+  return inputs;
+}
+
+DerivedFacts::DerivedFacts(const SmallProgram& program)
+    : DerivedFacts(program, program.whole_text(), program.local_text()) {}
+
+DerivedFacts::DerivedFacts(const SmallProgram& program, const std::string& whole_text,
+                           const std::string& local_text)
+    : whole(kernel::xla::read_module(whole_text, "whole")),
+      local(kernel::xla::read_module(local_text, "local")),
+      modules(whole, local, {1, static_cast<std::int64_t>(program.devices())}, program.relations(),
+              {}, budget) {
   std::map<std::string, std::size_t> nodes;
   for (std::size_t k = 0; k < modules.local().nodes.size(); ++k)
     nodes[modules.local().nodes[k].instruction->name] = k;
-  const auto check = [&](std::size_t step, const Fact& fact) {
-    std::string why;
-    try {
-      why = contradiction(modules, fact, arrays[step], tensors);
-    } catch (const std::out_of_range& error) {
-      why = error.what();
-    }
-    found(steps_[step], fact, why);
-  };
-  std::vector<std::vector<std::size_t>> facts(steps_.size());
+  std::vector<std::vector<std::size_t>> facts(program.count());
   for (std::size_t k = 0; k < modules.facts().size(); ++k) {
     const auto& name = modules.local().nodes[modules.facts()[k].node].instruction->name;
     const auto step = static_cast<std::size_t>(std::stoi(name.substr(1)));
     facts[step].push_back(k);
-    check(step, modules.facts()[k]);
+    all.emplace_back(step, modules.facts()[k]);
   }
-  for (std::size_t k = 0; k < steps_.size(); ++k) {
-    const Step& step = steps_[k];
+  for (std::size_t k = 0; k < program.count(); ++k) {
+    const Step& step = program.at(k);
     if (step.opcode == "parameter") continue;
     const std::size_t count = step.operands.size();
     std::set<std::pair<std::size_t, std::size_t>> ranges = {{0, count}, {0, 0}};
@@ -476,11 +494,26 @@ void SmallProgram::for_each_fact(const Found& found) {
         for (const Index& hint : step.hints) {
           auto fact = modules.follows(nodes.at(fmt::format("v{}", k)), choice, hint);
           if (!fact) continue;
-          check(k, *fact);
+          all.emplace_back(k, *fact);
           if (facts[k].size() < 3) facts[k].push_back(modules.add(std::move(*fact)));
         }
       }
     }
+  }
+}
+
+void SmallProgram::for_each_fact(const Found& found) {
+  const auto arrays = executed();
+  const DerivedFacts derived(*this);
+  WholeTensors tensors(derived.modules.tensors(), inputs());
+  for (const auto& [step, fact] : derived.all) {
+    std::string why;
+    try {
+      why = contradiction(derived.modules, fact, arrays[step], tensors);
+    } catch (const std::out_of_range& error) {
+      why = error.what();
+    }
+    found(steps_[step], fact, why);
   }
 }
 

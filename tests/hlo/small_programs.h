@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/hlo/related_pairs.h"
 #include "tests/hlo/small_relations.h"
 
 /// Small programs of few devices, drawn at random, whose operations p2-check's rules are about.
@@ -13,6 +14,8 @@ namespace p2::hlo::small {
 
 using kernel::xla::Segments;
 
+/// A computation of two scalars, `add_f32`.
+std::string reducer_text(const std::string& opcode, const std::string& type);
 /// `{1,2}`.
 std::string listed(const Index& list);
 
@@ -62,6 +65,8 @@ class SmallProgram {
   /// A scalar by a table of the devices.
   std::size_t by_device(const std::string& type, const Index& numbers);
   std::size_t parameter(const std::string& type, const std::vector<Axis>& axes, bool may_be_parts);
+  std::size_t parameter(const std::string& type, const std::vector<Axis>& axes,
+                        std::optional<kernel::xla::Op> reducer, std::vector<std::uint32_t> parts);
   /// Its free dimensions by a broadcast.
   std::size_t operand(const std::string& type, const std::vector<Axis>& axes,
                       bool may_be_parts = true);
@@ -73,6 +78,13 @@ class SmallProgram {
                         const std::vector<Axis>& axes);
   std::size_t apply(const std::string& opcode, std::vector<std::size_t> operands,
                     const std::string& type = "", const std::string& direction = "");
+  /// A collective-permute; those of a program have the same pairs.
+  std::size_t permute(std::size_t operand,
+                      const std::vector<std::pair<std::size_t, std::size_t>>& pairs);
+  /// More hints for a fact about a step.
+  void hint(std::size_t step, const std::vector<Index>& hints) {
+    steps_.at(step).hints.insert(steps_[step].hints.end(), hints.begin(), hints.end());
+  }
   const Step& at(std::size_t step) const { return steps_.at(step); }
   std::size_t count() const { return steps_.size(); }
   std::size_t devices() const { return devices_; }
@@ -85,6 +97,10 @@ class SmallProgram {
   using Found = std::function<void(const Step& step, const kernel::xla::Fact& fact,
                                    const std::string& contradiction)>;
   void for_each_fact(const Found& found);
+  /// What devices have after every step, for inputs drawn anew.
+  std::vector<std::vector<Array>> executed();
+  std::map<std::size_t, Array> inputs() const;  ///< the whole ones of that execution
+  const std::vector<kernel::xla::Relation>& relations() const { return relations_; }
   std::string local_text() const;
   std::string whole_text() const;
 
@@ -103,7 +119,6 @@ class SmallProgram {
   void make_number();
   void make_collective(const std::string& opcode);
   double drawn(const std::string& type);
-  std::vector<std::vector<Array>> executed();
   std::vector<Array> result(const Step& step, const std::vector<std::vector<Array>>& before);
 
   std::mt19937 random_;
@@ -116,6 +131,18 @@ class SmallProgram {
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;  ///< of permutations
   std::vector<Array> wholes_;                               ///< of parameters
   std::vector<kernel::xla::Relation> relations_;
+};
+
+/// Every fact that follows about the steps of a program, one after the other.
+struct DerivedFacts {
+  explicit DerivedFacts(const SmallProgram& program);
+  /// Of modules that go on from those of the program.
+  DerivedFacts(const SmallProgram& program, const std::string& whole, const std::string& local);
+
+  kernel::Budget budget;
+  kernel::xla::Module whole, local;
+  RelatedOnDevices modules;
+  std::vector<std::pair<std::size_t, kernel::xla::Fact>> all;  ///< with the step
 };
 
 }  // namespace p2::hlo::small

@@ -13,12 +13,6 @@
 namespace p2::hlo::small {
 namespace {
 
-using kernel::xla::Fact;
-using kernel::xla::Op;
-using kernel::xla::Place;
-using kernel::xla::Segment;
-using kernel::xla::View;
-
 std::int64_t elements(const Index& sizes) {
   std::int64_t all = 1;
   for (const std::int64_t size : sizes) all *= size;
@@ -215,59 +209,6 @@ Array unknown_function(const Form& form, const std::vector<const Array*>& x, con
   return result;
 }
 
-/// For every dimension, the indices of a device's array and of the whole that belong together.
-std::vector<std::vector<std::pair<Index, Index>>> matching(const std::vector<const Place*>& places,
-                                                           std::size_t devices) {
-  std::vector<std::vector<std::pair<Index, Index>>> all(devices);
-  for (std::size_t device = 0; device < devices; ++device) {
-    std::vector<std::pair<Index, Index>> pairs = {{}};
-    for (const Place* place : places) {
-      std::vector<std::pair<std::int64_t, std::int64_t>> along;
-      if (place->devices.empty()) {
-        for (std::int64_t i = 0; i < place->size; ++i) {
-          for (std::int64_t j = 0; j < place->whole; ++j) along.emplace_back(i, j);
-        }
-      } else {
-        for (const Segment& each : place->devices.at(device)) {
-          for (std::int64_t i = 0; i < each.size; ++i) along.emplace_back(each.at + i, each.of + i);
-        }
-      }
-      std::vector<std::pair<Index, Index>> next;
-      for (const auto& [own, whole] : pairs) {
-        for (const auto& [i, j] : along) {
-          next.emplace_back(own, whole);
-          next.back().first.push_back(i);
-          next.back().second.push_back(j);
-        }
-      }
-      pairs = std::move(next);
-    }
-    all[device] = std::move(pairs);
-  }
-  return all;
-}
-
-std::string name_of(Op op) {
-  switch (op) {
-    case Op::Add:
-      return "add";
-    case Op::Multiply:
-      return "multiply";
-    case Op::Maximum:
-      return "maximum";
-    case Op::Minimum:
-      return "minimum";
-    case Op::And:
-      return "and";
-    case Op::Or:
-      return "or";
-    case Op::Xor:
-      return "xor";
-    default:
-      throw std::out_of_range("a reduction by another operation");
-  }
-}
-
 }  // namespace
 
 double& Array::at(const Index& index) {
@@ -402,89 +343,48 @@ Array evaluate(const Form& form, const std::vector<const Array*>& x, const Index
   return result;
 }
 
-const Array& WholeTensors::at(std::size_t tensor) {
-  const auto found = known_.find(tensor);
+const Array& WholeTensors::at(std::size_t tensor, const std::optional<Index>& summand) {
+  const std::pair key(tensor, summand);
+  const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   const auto& known = tensors_.at(tensor);
   if (known.form.opcode == "input") {
     const Array& input = inputs_.at(number(known.form.numbers.at(0).at(0)));
-    return known_.emplace(tensor, input).first->second;
+    return known_.emplace(key, input).first->second;
   }
   std::vector<const Array*> operands;
-  for (const std::size_t each : known.operands) operands.push_back(&at(each));
-  return known_.emplace(tensor, evaluate(known.form, operands, known.sizes, known.kind))
-      .first->second;
+  for (const std::size_t each : known.operands) operands.push_back(&at(each, summand));
+  if (known.form.opcode != "summand")
+    return known_.emplace(key, evaluate(known.form, operands, known.sizes, known.kind))
+        .first->second;
+  const Summand one(known.form);
+  std::vector<Array> taken;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const auto slice = one.slice_of(k, operands[k]->sizes, summand.value());
+    Index sizes;
+    for (std::size_t i = 0; i < operands[k]->sizes.size(); ++i)
+      sizes.push_back(slice.numbers[1][i] - slice.numbers[0][i]);
+    taken.push_back(evaluate(slice, {operands[k]}, sizes, known.kind));
+  }
+  for (std::size_t k = 0; k < operands.size(); ++k) operands[k] = &taken[k];
+  return known_.emplace(key, evaluate(one.form, operands, known.sizes, known.kind)).first->second;
 }
 
-std::string contradiction(const kernel::xla::RelatedModules& modules, const Fact& fact,
-                          const std::vector<Array>& devices, WholeTensors& wholes) {
-  const Array& whole = wholes.at(fact.tensor);
-  std::vector<const Place*> places;
-  for (const std::size_t each : fact.places) places.push_back(&modules.places().at(each));
-  if (places.size() != whole.sizes.size()) return "dimensions of the whole";
-  for (const Array& array : devices) {
-    if (places.size() != array.sizes.size()) return "dimensions of an array";
-    for (std::size_t k = 0; k < places.size(); ++k) {
-      if (places[k]->size != array.sizes[k] || places[k]->whole != whole.sizes[k])
-        return "sizes of a place";
-    }
+Summand::Summand(const Form& of)
+    : form{of.text.substr(0, of.text.find(' ')), of.text.substr(of.text.find(' ') + 1),
+           of.numbers} {}
+
+Form Summand::slice_of(std::size_t operand, const Index& sizes, const Index& at) const {
+  Form slice{"slice", "", {Index(sizes.size(), 0), sizes, Index(sizes.size(), 1)}};
+  Index along;
+  if (form.opcode == "dot") along = form.numbers.at(operand + 2);
+  if (form.opcode == "reduce" && operand == 0) along = form.numbers.at(0);
+  if (form.opcode == "reduce") std::sort(along.begin(), along.end());
+  for (std::size_t k = 0; k < along.size(); ++k) {
+    slice.numbers[0].at(number(along[k])) = at.at(k);
+    slice.numbers[1].at(number(along[k])) = at.at(k) + 1;
   }
-  if (fact.view && fact.partial) return "a view of parts";
-  // Of a sum of which devices have some summands only what is made of it is checked.
-  if (fact.share) return "";
-  const auto pairs = matching(places, devices.size());
-  if (fact.partial) {
-    const auto& partial = modules.places().partial_at(*fact.partial);
-    const std::string opcode = name_of(partial.op);
-    const std::string& type = modules.tensors().at(fact.tensor).kind;
-    for (std::size_t device = 0; device < devices.size(); ++device) {
-      const std::size_t first = partial.groups.at(device);
-      if (pairs[device] != pairs.at(first)) return "segments of a group";
-      if (partial.groups.at(partial.copies.at(device)) != first) return "copies beyond a group";
-    }
-    for (std::size_t device = 0; device < devices.size(); ++device) {
-      for (const auto& [own, index] : pairs[device]) {
-        std::map<std::uint32_t, double> parts;
-        for (std::size_t other = 0; other < devices.size(); ++other) {
-          if (partial.groups[other] != partial.groups[device]) continue;
-          const double cell = devices[other].at(own);
-          if (!is_same(parts.emplace(partial.copies[other], cell).first->second, cell))
-            return "copies that differ";
-        }
-        double total = parts.begin()->second;
-        for (auto part = std::next(parts.begin()); part != parts.end(); ++part)
-          total = reduced(opcode, total, part->second, type);
-        if (!is_same(total, whole.at(index)))
-          return fmt::format("the reduction of parts at {} is {}, the whole {}",
-                             fmt::join(index, ","), total, whole.at(index));
-      }
-    }
-    return "";
-  }
-  for (std::size_t device = 0; device < devices.size(); ++device) {
-    for (const auto& [own, index] : pairs[device]) {
-      double expected = whole.at(index);
-      if (const auto& view = fact.view) {
-        const auto from = static_cast<double>(view->from.at(device));
-        const auto to = view->to.empty() ? 0 : static_cast<double>(view->to.at(device));
-        if (view->kind == View::Kind::Minus) {
-          expected = in_type(expected - from, modules.tensors().at(fact.tensor).kind);
-        } else if (view->kind == View::Kind::Within) {
-          expected = (from <= expected && expected < to) != view->is_not ? 1 : 0;
-        } else if (view->kind == View::Kind::Where) {
-          const double number = wholes.at(view->of).at(index);
-          if (number < from || number >= to) continue;
-        } else if (from == 0) {
-          expected = 0;
-        }
-      }
-      const double found = devices[device].at(own);
-      if (!is_same(found, expected))
-        return fmt::format("device {} has {} at {}, not {}", device, found, fmt::join(own, ","),
-                           expected);
-    }
-  }
-  return "";
+  return slice;
 }
 
 }  // namespace p2::hlo::small

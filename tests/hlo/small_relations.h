@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proofs/kernel/xla/relation.h"
@@ -35,22 +37,29 @@ double reduced(const std::string& opcode, double a, double b, const std::string&
 Array evaluate(const Form& form, const std::vector<const Array*>& operands, const Index& sizes,
                const std::string& type);
 
+/// What is added up by a dot or reduction: the same operation of slices of its operands, at an
+/// index of what it adds up over.
+struct Summand {
+  explicit Summand(const Form& of);
+
+  Form slice_of(std::size_t operand, const Index& sizes, const Index& at) const;
+
+  Form form;  ///< of the operation
+};
+
 /// The whole tensors, from those of the inputs.
 class WholeTensors {
  public:
   WholeTensors(const kernel::xla::Tensors& tensors, std::map<std::size_t, Array> inputs)
       : tensors_(tensors), inputs_(std::move(inputs)) {}
 
-  const Array& at(std::size_t tensor);
+  /// With what is added up over indices at this one of them, where it is a summand.
+  const Array& at(std::size_t tensor, const std::optional<Index>& summand = {});
 
  private:
   const kernel::xla::Tensors& tensors_;
   std::map<std::size_t, Array> inputs_;  ///< by number of the input
-  std::map<std::size_t, Array> known_;
+  std::map<std::pair<std::size_t, std::optional<Index>>, Array> known_;
 };
-
-/// Why a fact is false of the arrays that devices have; empty where it is true.
-std::string contradiction(const kernel::xla::RelatedModules& modules, const kernel::xla::Fact& fact,
-                          const std::vector<Array>& devices, WholeTensors& wholes);
 
 }  // namespace p2::hlo::small
