@@ -23,6 +23,7 @@
 namespace p2::hlo::interpreter {
 
 constexpr std::uint64_t kFirstSeed = 0x5EED0001;
+constexpr std::uint64_t kSecondSeed = 0x5EED0002;
 
 /// How random numbers are drawn. Floating-point numbers are multiples of 2^-16: sums of them, and
 /// products of two, are exact in double precision, so that what is equal as real numbers seldom
