@@ -2,8 +2,8 @@
 //
 // A training step returns a weight less a small part of its gradient, and what is wrong with a
 // gradient is a small part of that: far above rounding, yet too faint beside the weight to count.
-// Such differences say where to look: the inputs that an output adds up are 0 in further
-// executions, which leave its gradient alone.
+// Such differences say where to look: in further executions the inputs that an output adds up are
+// 0, which may leave its gradient alone, or others are large, in which it may be linear.
 
 #include <algorithm>
 #include <cmath>
@@ -46,6 +46,10 @@ using interpreter::Work;
 /// has n elements, divided by about n to one of these powers.
 constexpr std::size_t kBlockDraws = 3;
 constexpr double kBlockScales[] = {0.5, 1, 0.75, 0, 1.5};
+/// The same where indices beyond the first ones of an iota have small numbers. All are positive, so
+/// that these stay small.
+constexpr double kTailScales[] = {0.25, 0.3125, 0.125, 0.375};
+constexpr Draw kPositiveDraw = kDraws[2];
 /// A difference counts where disturbed operations change both values by no more than this part of
 /// it.
 constexpr double kDisturbance = 0.05;
@@ -60,6 +64,8 @@ constexpr double kMaxBlockOperations = 3e7;
 constexpr double kMaxBlockWork = 4e8;
 /// Outputs that differ faintly in one execution and are looked at more closely.
 constexpr std::size_t kMaxFaintOutputs = 4;
+/// Inputs of a shape that so many have at most are made large one by one: those of a layer are not.
+constexpr std::size_t kMaxAlike = 2;
 /// An output's addends are looked for in so many instructions.
 constexpr std::size_t kMaxAddendSteps = 256;
 constexpr std::size_t kMaxInputsShown = 8;
@@ -79,7 +85,13 @@ struct BlockDraw {
   double exponent = 0;
   std::uint64_t seed = kFirstSeed;
   std::set<std::size_t> zeros = {};  ///< inputs that are 0
+  std::set<std::size_t> large = {};  ///< inputs that are kLargeScale times as large
+  /// Numbers at all indices but the first ones of an iota are kTailScale times as large: a softmax
+  /// over them, masked by the iota or not, hardly depends on them.
+  bool has_small_tails = false;
 };
+constexpr double kTailScale = 0x1p-4;
+constexpr double kLargeScale = 0x1p20;
 
 /// By output of a module: the inputs that it adds up, as `w` of `w − r·g`.
 class Addends {
@@ -133,7 +145,15 @@ class BlockExecution {
       : blocks_(blocks),
         limits_(limits),
         tolerance_(interpreter::tolerance_of(*blocks.before, *blocks.after)),
-        addends_(is_global_first() ? *blocks.before : *blocks.after) {}
+        addends_(is_global_first() ? *blocks.before : *blocks.after) {
+    std::map<std::vector<std::int64_t>, std::vector<std::size_t>> by_shape;
+    for (std::size_t k = 0; k < blocks.input_sizes.size(); ++k) {
+      by_shape[blocks.input_sizes[k]].push_back(k);
+    }
+    for (const auto& [sizes, inputs] : by_shape) {
+      if (inputs.size() <= kMaxAlike) rare_.insert(inputs.begin(), inputs.end());
+    }
+  }
 
   /// Refutes by an element that differs for two draws, by much more than disturbing every operation
   /// changes it, unless random interpretation finds the modules equal.
@@ -173,27 +193,38 @@ class BlockExecution {
   }
 
   std::optional<Difference> difference() {
-    std::vector<std::set<std::size_t>> open = zeros();
-    std::size_t number = 0;
     double work = 0;
+    std::size_t number = 0;
+    std::optional<Difference> found;
+    /// Executes with one draw: how many elements are known; nothing where a difference is found or
+    /// the work is done.
+    const auto attempt = [&](BlockDraw draw) -> std::optional<std::size_t> {
+      if (work > 0 && work + blocks_.operations > kMaxBlockWork) return std::nullopt;
+      work += blocks_.operations;
+      draw.draw.may_overflow = true;
+      draw.seed = kFirstSeed + number++;
+      const Execution first = execute(draw);
+      found = confirmed(draw, first);
+      if (!found) found = closer(draw, first.faint);
+      return found ? std::nullopt : std::optional(first.known);
+    };
+    if (blocks_.has_ranges) {
+      for (const double exponent : kTailScales) {
+        if (!attempt({kPositiveDraw, exponent, 0, {}, {}, true})) return found;
+      }
+    }
+    std::vector<std::set<std::size_t>> open = zeros();
     for (const double exponent : kBlockScales) {
       std::vector<std::size_t> known;
       for (const std::set<std::size_t>& zero : open) {
-        if (work > 0 && work + blocks_.operations > kMaxBlockWork) return std::nullopt;
-        work += blocks_.operations;
-        BlockDraw draw{kDraws[number % kBlockDraws], exponent, kFirstSeed + number, zero};
-        draw.draw.may_overflow = true;
-        ++number;
-        Execution first = execute(draw);
-        known.push_back(first.known);
-        if (auto found = confirmed(draw, first)) return found;
-        if (auto found = closer(draw, first.faint)) return found;
+        const auto elements = attempt({kDraws[number % kBlockDraws], exponent, 0, zero});
+        if (!elements) return found;
+        known.push_back(*elements);
       }
-      const std::size_t most_known = *std::ranges::max_element(known);
+      const auto most_known = static_cast<double>(*std::ranges::max_element(known));
       std::vector<std::set<std::size_t>> kept;
       for (std::size_t k = 0; k < open.size(); ++k) {
-        const bool is_known =
-            static_cast<double>(known[k]) >= kKnownPart * static_cast<double>(most_known);
+        const bool is_known = static_cast<double>(known[k]) >= kKnownPart * most_known;
         if (is_known) kept.push_back(std::move(open[k]));
       }
       open = std::move(kept);
@@ -205,17 +236,24 @@ class BlockExecution {
   std::optional<Difference> closer(const BlockDraw& draw,
                                    const std::map<std::size_t, double>& faint) {
     std::vector<std::pair<double, std::size_t>> outputs;
-    for (const auto& [output, size] : faint) outputs.emplace_back(size, output);
+    for (const auto& [output, part] : faint) outputs.emplace_back(part, output);
     std::ranges::sort(outputs, std::greater());
-    std::size_t tried = 0;
-    for (const auto& [size, output] : outputs) {
-      if (tried >= kMaxFaintOutputs) break;
+    outputs.resize(std::min(outputs.size(), kMaxFaintOutputs));
+    std::vector<BlockDraw> all;
+    for (const auto& [part, output] : outputs) {
       BlockDraw next = draw;
       next.zeros.merge(addends_.of(output));
-      if (next.zeros == draw.zeros || !closer_.emplace(draw.exponent, next.zeros).second) continue;
+      all.push_back(std::move(next));
+    }
+    for (const std::size_t input : rare_) {
+      if (faint.empty()) break;
+      BlockDraw next = draw;
+      next.large = {input};
+      all.push_back(std::move(next));
+    }
+    for (const BlockDraw& next : all) {
       if (closer_work_ + blocks_.operations > kMaxBlockWork) break;
       closer_work_ += blocks_.operations;
-      ++tried;
       if (auto found = confirmed(next, execute(next))) return found;
     }
     return std::nullopt;
@@ -281,11 +319,17 @@ class BlockExecution {
   void visit(Ranges& ranges, const BlockDraw& draw, const Visit& visit_element) const {
     std::vector<double> scales;
     for (std::size_t k = 0; k < blocks_.input_sizes.size(); ++k) {
-      scales.push_back(draw.zeros.contains(k) ? 0
-                                              : scale_of(blocks_.input_sizes[k], draw.exponent));
+      const double scale = scale_of(blocks_.input_sizes[k], draw.exponent);
+      scales.push_back(draw.zeros.contains(k)   ? 0
+                       : draw.large.contains(k) ? kLargeScale * scale
+                                                : scale);
     }
     Work work(limits_, most());
-    const Inputs inputs(blocks_.devices, blocks_.relation, nullptr, &scales);
+    const Inputs inputs(blocks_.devices, blocks_.relation, nullptr,
+                        [&](std::uint64_t input, std::uint64_t element) {
+                          const bool is_small = draw.has_small_tails && is_in_tail(input, element);
+                          return scales.at(input) * (is_small ? kTailScale : 1);
+                        });
     const auto run = [&](const Module& module, std::uint64_t number, Form form) {
       Interpreter<Ranges> interpreter(module, number, blocks_.devices, ranges, work);
       return interpreter.run(inputs.of(ranges, module, form, draw.draw, draw.seed));
@@ -300,6 +344,18 @@ class BlockExecution {
           return visit_element(
               ComparedElement{device, output, index, number_of(a), number_of(b), array.shape.type});
         });
+  }
+
+  /// Whether an element of an input is at an index beyond the first ones of an iota.
+  bool is_in_tail(std::size_t input, std::uint64_t element) const {
+    const auto& starts = (is_global_first() ? blocks_.inputs_before : blocks_.inputs_after)[input];
+    const std::vector<std::uint32_t>& tails = blocks_.input_tails[input];
+    for (std::size_t i = starts.size(); i-- > 0;) {
+      const std::uint64_t size = starts[i].size() - 1;
+      if (tails[i] != kNone && element % size >= tails[i]) return true;
+      element /= size;
+    }
+    return false;
   }
 
   /// A narrow range as a number; what is not known well is arbitrary.
@@ -365,6 +421,10 @@ class BlockExecution {
           fmt::format(", input{} {}{} 0", shown.size() + more > 1 ? "s" : "",
                       fmt::join(shown, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
     }
+    for (const std::size_t input : draw.large) text += fmt::format(", input {} times 2^20", input);
+    if (draw.has_small_tails) {
+      text += ", at indices other than the first of an iota times 2^-4";
+    }
     return text + fmt::format(", all alike in blocks of indices (dimensions of size {} blocks)",
                               blocks_.words);
   }
@@ -373,7 +433,7 @@ class BlockExecution {
   const Limits& limits_;
   double tolerance_;
   Addends addends_;
-  std::set<std::pair<double, std::set<std::size_t>>> closer_;  ///< zeros that were looked at
+  std::set<std::size_t> rare_;  ///< inputs of a shape that few have
   double closer_work_ = 0;
 };
 

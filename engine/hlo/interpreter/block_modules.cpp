@@ -209,6 +209,7 @@ class Restriction {
     made.outputs_after = starts_of(second_.outputs(), blocks);
     for (const ValueDimensions* each : drawn_inputs()) {
       made.input_sizes.push_back(each->shape->sizes);
+      made.input_tails.push_back(tails(*each, blocks));
     }
     made.words = words(blocks);
     return made;
@@ -448,6 +449,25 @@ class Restriction {
       if (own - made.at[i] != made.sizes[i]) return std::nullopt;
     }
     return made;
+  }
+
+  /// By dimension of an array: the first block of several numbers of an iota, or kNone.
+  std::vector<std::uint32_t> tails(const ValueDimensions& array, DimensionBlocks& blocks) const {
+    std::set<std::uint32_t> counted;
+    for (const LinkedDimensions* each : {&first_, &second_}) {
+      for (const std::uint32_t dimension : each->counted())
+        counted.insert(classes_.root(dimension));
+    }
+    std::vector<std::uint32_t> all;
+    for (const std::uint32_t dimension : array.numbers) {
+      all.push_back(kNone);
+      if (!counted.contains(classes_.root(dimension))) continue;
+      const std::vector<std::int64_t>& starts = blocks.starts(dimension);
+      for (std::uint32_t i = 0; i + 1 < starts.size() && all.back() == kNone; ++i) {
+        if (starts[i] >= kSingleNumbers && starts[i + 1] - starts[i] > 1) all.back() = i;
+      }
+    }
+    return all;
   }
 
   BlockModules::Starts starts_of(const Arrays& arrays, DimensionBlocks& blocks) const {

@@ -31,6 +31,8 @@ struct BlockModules {
   Starts outputs_after;
   /// The sizes of the inputs that are drawn.
   std::vector<std::vector<std::int64_t>> input_sizes;
+  /// By dimension of these: the first block of several numbers of an iota, or kNone.
+  std::vector<std::vector<std::uint32_t>> input_tails;
   /// The elements of a block of an iota differ: what depends on them is known in ranges.
   bool has_ranges = false;
   double operations = 0;   ///< an estimate for both
