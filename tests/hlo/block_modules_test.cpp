@@ -446,7 +446,7 @@ std::string verdict_on_classes(const std::string& reduced, int shift = 0) {
       "ROOT t "
       "= (f32[4,6], f32[6]) tuple(w, out)\n}\n");
   const ModuleRelation by = read_relation("relation.json", relation, *before, *after, devices);
-  const auto blocks = cut(*before, *after, devices, by, {{1}, false, true});
+  const auto blocks = cut(*before, *after, devices, by, {{1}, false, Repetition::Parts});
   REQUIRE(blocks);
   const ModuleDecision decision = compare_by_execution(
       *blocks->before, *blocks->after, blocks->devices, blocks->relation, 1, kWorkLimit, {});

@@ -240,15 +240,14 @@ class BlockExecution {
     std::ranges::sort(outputs, std::greater());
     outputs.resize(std::min(outputs.size(), kMaxFaintOutputs));
     std::vector<BlockDraw> all;
+    for (auto input = rare_.rbegin(); input != rare_.rend() && !faint.empty(); ++input) {
+      BlockDraw next = draw;
+      next.large = {*input};
+      all.push_back(std::move(next));
+    }
     for (const auto& [part, output] : outputs) {
       BlockDraw next = draw;
       next.zeros.merge(addends_.of(output));
-      all.push_back(std::move(next));
-    }
-    for (const std::size_t input : rare_) {
-      if (faint.empty()) break;
-      BlockDraw next = draw;
-      next.large = {input};
       all.push_back(std::move(next));
     }
     for (const BlockDraw& next : all) {
@@ -433,7 +432,8 @@ class BlockExecution {
   const Limits& limits_;
   double tolerance_;
   Addends addends_;
-  std::set<std::size_t> rare_;  ///< inputs of a shape that few have
+  /// Inputs of a shape that few have; those of the loss are last.
+  std::set<std::size_t> rare_;
   double closer_work_ = 0;
 };
 
