@@ -48,7 +48,7 @@ constexpr std::size_t kBlockDraws = 3;
 constexpr double kBlockScales[] = {0.5, 1, 0.75, 0, 1.5};
 /// The same where indices beyond the first ones of an iota have small numbers. All are positive, so
 /// that these stay small.
-constexpr double kTailScales[] = {0.25, 0.3125, 0.125, 0.375};
+constexpr double kTailScales[] = {0.3125, 0.25, 0.125, 0.375};
 constexpr Draw kPositiveDraw = kDraws[2];
 /// A difference counts where disturbed operations change both values by no more than this part of
 /// it.
@@ -63,7 +63,7 @@ constexpr double kMaxBlockOperations = 3e7;
 /// All draws together, and all that follow faint differences.
 constexpr double kMaxBlockWork = 4e8;
 /// Outputs that differ faintly in one execution and are looked at more closely.
-constexpr std::size_t kMaxFaintOutputs = 4;
+constexpr std::size_t kMaxFaintOutputs = 3;
 /// Inputs of a shape that so many have at most are made large one by one: those of a layer are not.
 constexpr std::size_t kMaxAlike = 2;
 /// An output's addends are looked for in so many instructions.
