@@ -178,6 +178,30 @@ TEST_CASE("a module that is too large to be executed is refuted, explained and r
   CHECK(explanation->repair->words == "an all-reduce (add) over {0,1} after part");
 }
 
+TEST_CASE("of two partitioned modules that are too large to be executed, wrong ones are refuted") {
+  const auto module = [](const std::string& reduced) {
+    return module_of(after_text(
+        "x = f32[6000,4000] parameter(0)\n w = f32[4000,9000] parameter(1)\n part = f32[6000,9000] "
+        "dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n " +
+        reduced));
+  };
+  const std::string group = ", channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true";
+  const auto before =
+      module("ROOT y = f32[6000,9000] all-reduce(part)" + group + ", to_apply=add\n");
+  const auto verdict = [&](const std::string& reduced) {
+    return summary(compare(before, module(reduced), {}, {}));
+  };
+  CHECK(verdict("ROOT y = f32[6000,9000] copy(part)\n") == "invalid value");
+  CHECK(verdict("s = f32[3000,9000] reduce-scatter(part)" + group +
+                ", dimensions={0}, to_apply=add\n ROOT y = f32[6000,9000] all-gather(s), "
+                "channel_id=2, replica_groups={{1,0}}, use_global_device_ids=true, "
+                "dimensions={0}\n") == "invalid value");
+  CHECK(verdict("s = f32[3000,9000] reduce-scatter(part)" + group +
+                ", dimensions={0}, to_apply=add\n ROOT y = f32[6000,9000] all-gather(s), "
+                "channel_id=2, replica_groups={{0,1}}, use_global_device_ids=true, "
+                "dimensions={0}\n") == "valid");
+}
+
 TEST_CASE("a difference that rounding may make is none") {
   const Devices devices{1, 1};
   const auto outcome = [&](const std::string& before, const std::string& after) {

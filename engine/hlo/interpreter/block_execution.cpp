@@ -91,7 +91,7 @@ struct BlockDraw {
   bool has_small_tails = false;
 };
 constexpr double kTailScale = 0x1p-4;
-constexpr double kLargeScale = 0x1p20;
+constexpr double kLargeScale = 0x1p40;
 
 /// By output of a module: the inputs that it adds up, as `w` of `w − r·g`.
 class Addends {
@@ -420,7 +420,7 @@ class BlockExecution {
           fmt::format(", input{} {}{} 0", shown.size() + more > 1 ? "s" : "",
                       fmt::join(shown, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
     }
-    for (const std::size_t input : draw.large) text += fmt::format(", input {} times 2^20", input);
+    for (const std::size_t input : draw.large) text += fmt::format(", input {} times 2^40", input);
     if (draw.has_small_tails) {
       text += ", at indices other than the first of an iota times 2^-4";
     }

@@ -4,6 +4,8 @@
 
 #include <fmt/ranges.h>
 
+#include "engine/hlo/interpreter/execution.h"
+
 namespace p2::hlo::interpreter {
 namespace {
 
@@ -25,7 +27,27 @@ bool has_rounded_constant(const Module& module) {
   return false;
 }
 
+/// Inputs that a text names.
+constexpr std::size_t kMaxGivenShown = 8;
+
 }  // namespace
+
+std::string given_text(const GivenInputs* given) {
+  if (given == nullptr || given->empty()) return "";
+  std::string text = "; but of";
+  std::size_t left = kMaxGivenShown;
+  for (const auto& [keys, number] : *given) {
+    if (left-- == 0) return text + " …";
+    const std::string value = number.real == 0 && number.integer != 0
+                                  ? fmt::format("{}", number.integer)
+                                  : fmt::format("{:.7g}", number.real);
+    const bool first = &keys == &given->begin()->first;
+    text += fmt::format(
+        "{} input {}, element {}{}: {}", first ? "" : ",", keys[0], keys[1],
+        keys.size() == 3 && keys[2] != kNone ? fmt::format(", on device {}", keys[2]) : "", value);
+  }
+  return text;
+}
 
 double tolerance_of(const Module& before, const Module& after) {
   const bool is_narrow = has_rounded_constant(before) || has_rounded_constant(after);
@@ -62,3 +84,45 @@ Difference difference_of(const ComparedElement& element, std::int64_t partitions
 }
 
 }  // namespace p2::hlo::interpreter
+
+namespace p2::hlo {
+
+double estimated_operations(const Module& module, const Devices& devices) {
+  double all = 0;
+  for (const Computation& computation : module.computations) {
+    const bool is_linked = &computation == &module.entry_computation() && !module.programs.empty();
+    for (const Instruction& instruction : computation.instructions) {
+      double own = 0;
+      for (const ArrayShape& shape : instruction.shape.arrays()) {
+        own += static_cast<double>(shape.elements());
+      }
+      if (instruction.opcode == "dot" && instruction.operands.size() == 2) {
+        double product = static_cast<double>(instruction.shape.array.elements());
+        for (const std::uint32_t operand : instruction.operands) {
+          product *= static_cast<double>(computation.instructions[operand].shape.array.elements());
+        }
+        own += std::sqrt(product);
+      }
+      const bool is_of_program = is_linked && instruction.program != kEveryProgram;
+      const std::size_t runs = is_of_program ? module.programs[instruction.program].devices.size()
+                                             : std::size_t{devices.count()};
+      all += own * static_cast<double>(runs);
+    }
+  }
+  return all;
+}
+
+void contradict(ModuleDecision& refuted, const std::string& other) {
+  if (refuted.violation->of_infinities) {
+    refuted.outcome = Outcome::Undecided;
+    refuted.reason =
+        "Equal as functions of real numbers, but one of them is infinite or not a number where the "
+        "other one is not.";
+    refuted.violation.reset();
+    return;
+  }
+  refuted.outcome = Outcome::Disagreement;
+  refuted.reason = fmt::format("{} But {}.", refuted.violation->explanation, other);
+}
+
+}  // namespace p2::hlo

@@ -40,6 +40,9 @@ constexpr double kNarrowTolerance = 2e-2;
 /// The tolerance for two modules.
 double tolerance_of(const Module& before, const Module& after);
 
+/// The first inputs that were not drawn, in words.
+std::string given_text(const GivenInputs* given);
+
 /// That an element differs, for numbers drawn with a seed; `inputs`: what else is said of these.
 Difference difference_of(const ComparedElement& element, std::int64_t partitions, const Draw& draw,
                          std::uint64_t seed, const std::string& inputs);

@@ -62,7 +62,6 @@ constexpr double kRoundingMargin = 4;
 constexpr double kGivenStep = 0x1p-8;
 constexpr double kLargestGiven = 10000;
 constexpr double kLargestGivenInteger = 6;
-constexpr std::size_t kMaxGivenShown = 8;
 
 /// How often modules are executed on numbers: more often where one index stands for many.
 constexpr std::size_t kReducedRounds = 4;
@@ -242,25 +241,6 @@ class ExecutionComparison {
     return values;
   }
 
-  /// The first inputs that were not drawn.
-  std::string given_text() const {
-    if (given_ == nullptr || given_->empty()) return "";
-    std::string text = "; but of";
-    std::size_t left = kMaxGivenShown;
-    for (const auto& [keys, number] : *given_) {
-      if (left-- == 0) return text + " …";
-      const std::string value = number.real == 0 && number.integer != 0
-                                    ? fmt::format("{}", number.integer)
-                                    : fmt::format("{:.7g}", number.real);
-      const bool first = &keys == &given_->begin()->first;
-      text += fmt::format(
-          "{} input {}, element {}{}: {}", first ? "" : ",", keys[0], keys[1],
-          keys.size() == 3 && keys[2] != kNone ? fmt::format(", on device {}", keys[2]) : "",
-          value);
-    }
-    return text;
-  }
-
   /// Refutes by execution on drawn numbers, and on numbers near those of a solver.
   void confirm(const interpreter::OutputExpressions& all, const SolverAnswer& candidate) {
     interpreter::GivenInputs given;
@@ -288,8 +268,8 @@ class ExecutionComparison {
     visit_numbers(numbers, draw, seed, [&](const ComparedElement& element, double largest) {
       if (!differ(element.before, element.after, element.type, largest, draw)) return true;
       decision_.outcome = Outcome::Refuted;
-      decision_.violation =
-          interpreter::difference_of(element, devices_.partitions, draw, seed, given_text());
+      decision_.violation = interpreter::difference_of(element, devices_.partitions, draw, seed,
+                                                       interpreter::given_text(given_));
       return false;
     });
   }
@@ -472,44 +452,6 @@ class ExecutionComparison {
 };
 
 }  // namespace
-
-double estimated_operations(const Module& module, const Devices& devices) {
-  double all = 0;
-  for (const Computation& computation : module.computations) {
-    const bool is_linked = &computation == &module.entry_computation() && !module.programs.empty();
-    for (const Instruction& instruction : computation.instructions) {
-      double own = 0;
-      for (const ArrayShape& shape : instruction.shape.arrays()) {
-        own += static_cast<double>(shape.elements());
-      }
-      if (instruction.opcode == "dot" && instruction.operands.size() == 2) {
-        double product = static_cast<double>(instruction.shape.array.elements());
-        for (const std::uint32_t operand : instruction.operands) {
-          product *= static_cast<double>(computation.instructions[operand].shape.array.elements());
-        }
-        own += std::sqrt(product);
-      }
-      const bool is_of_program = is_linked && instruction.program != kEveryProgram;
-      const std::size_t runs = is_of_program ? module.programs[instruction.program].devices.size()
-                                             : std::size_t{devices.count()};
-      all += own * static_cast<double>(runs);
-    }
-  }
-  return all;
-}
-
-void contradict(ModuleDecision& refuted, const std::string& other) {
-  if (refuted.violation->of_infinities) {
-    refuted.outcome = Outcome::Undecided;
-    refuted.reason =
-        "Equal as functions of real numbers, but one of them is infinite or not a number where the "
-        "other one is not.";
-    refuted.violation.reset();
-    return;
-  }
-  refuted.outcome = Outcome::Disagreement;
-  refuted.reason = fmt::format("{} But {}.", refuted.violation->explanation, other);
-}
 
 ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
