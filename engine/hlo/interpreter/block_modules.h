@@ -84,8 +84,8 @@ std::optional<BlockModules> block_modules_cut(const Module& before, const Module
                                               double most, const Limits& limits);
 
 /// The modules on as many blocks as executing them in about `most` operations on elements allows;
-/// nothing where that is too few, or blocks do not fit. `repeats_rows`: dimensions may repeat some of
-/// their indices where that is too much otherwise. Throws LimitReached.
+/// nothing where that is too few, or blocks do not fit. `repeats_rows`: dimensions may repeat some
+/// of their indices where that is too much otherwise. Throws LimitReached.
 std::optional<BlockModules> block_modules(const Module& before, const Module& after,
                                           const Devices& devices, const ModuleRelation& relation,
                                           double most, const Limits& limits,
