@@ -224,4 +224,51 @@ Rewrite largest() {
                       "to_apply=maximum\n")};
 }
 
+std::string attention(int n, const std::string& compared, const std::string& scores,
+                      const std::string& end) {
+  return fmt::format(R"(
+  x = f32[{0},6] parameter(0)
+  a = f32[6,4] parameter(1)
+  b = f32[6,4] parameter(2)
+  t = f32[{0}] parameter(3)
+  q = f32[{0},4] dot(x, a), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  u = f32[{0},4] dot(x, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  ts = f32[{0},4] broadcast(t), dimensions={{0}}
+  k = f32[{0},4] multiply(u, ts)
+  rows = s32[{0},{0}] iota(), iota_dimension=0
+  columns = s32[{0},{0}] iota(), iota_dimension=1
+  mask = pred[{0},{0}] compare(rows, columns), direction={1}
+  least = f32[] constant(-1e30)
+  never = f32[{0},{0}] broadcast(least), dimensions={{}}
+  {2}
+  s = f32[{0},{0}] select(mask, d, never)
+  low = f32[] constant(-inf)
+  m = f32[{0}] reduce(s, low), dimensions={{1}}, to_apply=maximum
+  ms = f32[{0},{0}] broadcast(m), dimensions={{0}}
+  z = f32[{0},{0}] subtract(s, ms)
+  e = f32[{0},{0}] exponential(z)
+  none = f32[] constant(0)
+  c = f32[{0}] reduce(e, none), dimensions={{1}}, to_apply=add
+  {3}
+)",
+                     n, compared, scores, end);
+}
+std::string scores_of(int n) {
+  return fmt::format(
+      "d = f32[{0},{0}] dot(q, k), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}", n);
+}
+std::string normalized_first(int n) {
+  return fmt::format(
+      "cs = f32[{0},{0}] broadcast(c), dimensions={{0}}\n  p = f32[{0},{0}] divide(e, cs)\n  ROOT "
+      "o "
+      "= f32[{0},6] dot(p, x), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}",
+      n);
+}
+std::string normalized_last(int n, const std::string& divided) {
+  return fmt::format(
+      "v = f32[{0},6] dot(e, x), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n  cs = "
+      "f32[{0},6] broadcast(c), dimensions={{0}}\n  ROOT o = f32[{0},6] {1}(v, cs)",
+      n, divided);
+}
+
 }  // namespace p2::hlo

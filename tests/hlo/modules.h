@@ -31,6 +31,16 @@ std::string after_text(const std::string& body, int devices = 2);
 std::string symbolic_verdict(const std::string& before, const std::string& after,
                              const std::string& relation);
 
+/// The lines of an attention with a causal mask over `n` tokens, where `rows` and `columns`
+/// compare: of queries x·a, keys x·b times t and values x. `scores` computes d, and `end` the root
+/// of the exponentials e, their sums c and x.
+std::string attention(int n, const std::string& compared, const std::string& scores,
+                      const std::string& end);
+std::string scores_of(int n);
+/// Normalized before the values are added up, or thereafter.
+std::string normalized_first(int n);
+std::string normalized_last(int n, const std::string& divided = "divide");
+
 /// A correct rewrite of collectives as compilers make them.
 struct Rewrite {
   const char* name;

@@ -451,7 +451,14 @@ ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& befor
   }
   if (options.engine == ModuleEngine::Symbolic) return evaluate(false, limits);
   auto first = execute(relation);
-  if (!first) return evaluate(false, limits);
+  if (!first) {
+    ModuleDecision decision = evaluate(false, limits);
+    if (decision.outcome != Outcome::Undecided || options.engine != ModuleEngine::Default) {
+      return decision;
+    }
+    auto refuted = refuted_on_blocks(*before, *after, devices, relation, operations, limits);
+    return refuted ? *refuted : decision;
+  }
   const bool alone =
       options.engine == ModuleEngine::Interpreter || options.engine == ModuleEngine::Solver;
   const bool both = options.engine == ModuleEngine::All;

@@ -217,10 +217,10 @@ std::optional<Explanation> explain(const Module& before, const Module& after,
   std::optional<BlockModules> blocks;
   try {
     blocks = block_modules(before, after, decision.devices, *decision.relation,
-                           kMaxExplainedOperations, limits);
+                           kMaxExplainedOperations, limits, false);
   } catch (const LimitReached&) {
   }
-  if (!blocks || blocks->has_ranges || !blocks->first_devices.empty()) return {};
+  if (!blocks || blocks->has_ranges) return {};
   ModuleDecision found = decision;
   found.relation = std::make_shared<const ModuleRelation>(blocks->relation);
   found.operations = blocks->operations;

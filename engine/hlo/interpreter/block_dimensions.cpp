@@ -11,10 +11,13 @@
 // of M and N. That M' and N' are equal proves nothing.
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -183,6 +186,21 @@ std::int64_t DimensionBlocks::block_at(std::uint32_t dimension, std::int64_t ind
   return found - all.begin();
 }
 
+std::pair<std::int64_t, std::int64_t> DimensionBlocks::blocks_of(std::uint32_t dimension,
+                                                                 std::int64_t index,
+                                                                 std::int64_t size) {
+  const auto found = repeated_.find(classes_.root(dimension));
+  if (found == repeated_.end()) {
+    return {block_at(dimension, index), block_at(dimension, index + size)};
+  }
+  const std::uint32_t pattern = found->second.first;
+  const std::int64_t period = classes_.size(pattern);
+  if (index % period == 0 && size % period == 0 && size > 0) return {0, blocks(pattern)};
+  const std::int64_t first = index % period;
+  if (first + size > period) throw LimitReached(LimitReached::Kind::Work, "no block ends there");
+  return {block_at(pattern, first), block_at(pattern, first + size)};
+}
+
 /// The product of dimensions, as one.
 std::uint32_t LinkedDimensions::flattened(const std::vector<std::uint32_t>& dimensions) {
   std::uint32_t all = dimensions.back();
@@ -345,8 +363,15 @@ void LinkedDimensions::relate_moved(const Instruction& instruction, const Arrays
       if (i >= attributes.starts.size() || i >= attributes.strides.size()) return;
       const bool is_slice = instruction.opcode == "slice";
       if (attributes.strides[i] != (is_slice ? 1 : 0)) continue;
-      link({BlockLink::Kind::Part, from[i], to[i],
-            is_slice ? attributes.starts[i] : -attributes.starts[i]});
+      const BlockLink part{BlockLink::Kind::Part, from[i], to[i],
+                           is_slice ? attributes.starts[i] : -attributes.starts[i]};
+      if (part.offset == 0 && classes_.size(from[i]) == classes_.size(to[i])) {
+        classes_.tie(from[i], to[i]);
+      } else if (is_slice) {
+        links_.insert(part);
+      } else {
+        link(part);
+      }
     }
     marked[0][i] = marked[result][i] = true;
   }
@@ -470,8 +495,9 @@ void LinkedDimensions::restrict_attributes(const Instruction& old, Instruction& 
   } else if (opcode == "slice") {
     for (std::size_t i = 0; i < attributes.starts.size(); ++i) {
       if (old.attributes.strides[i] != 1) continue;
-      attributes.starts[i] = blocks.block_at(operand(0)[i], old.attributes.starts[i]);
-      attributes.limits[i] = blocks.block_at(operand(0)[i], old.attributes.limits[i]);
+      std::tie(attributes.starts[i], attributes.limits[i]) =
+          blocks.blocks_of(operand(0)[i], old.attributes.starts[i],
+                           old.attributes.limits[i] - old.attributes.starts[i]);
     }
   } else if (opcode == "pad") {
     for (std::size_t i = 0; i < attributes.starts.size(); ++i) {
@@ -541,6 +567,38 @@ double LinkedDimensions::largest(DimensionBlocks& blocks) const {
     most = std::max(most, size);
   }
   return most;
+}
+
+double LinkedDimensions::operations(DimensionBlocks& blocks) const {
+  const auto elements = [&](const ValueDimensions& value) {
+    std::vector<const ValueDimensions*> arrays;
+    append_arrays(value, arrays);
+    double all = 0;
+    for (const ValueDimensions* each : arrays) {
+      double size = 1;
+      for (const std::uint32_t dimension : each->numbers) {
+        size *= static_cast<double>(blocks.blocks(dimension));
+      }
+      all += size;
+    }
+    return all;
+  };
+  const Computation& entry = module_.entry_computation();
+  double all = 0;
+  for (std::size_t i = 0; i < entry.instructions.size(); ++i) {
+    const Instruction& instruction = entry.instructions[i];
+    const Values& values = values_[module_.entry];
+    const bool is_of_program = !module_.programs.empty() && instruction.program != kEveryProgram;
+    const std::size_t runs = is_of_program ? module_.programs[instruction.program].devices.size()
+                                           : std::size_t{devices_.count()};
+    double own = elements(values[i]);
+    if (instruction.opcode == "dot" && instruction.operands.size() == 2) {
+      own += std::sqrt(own * elements(values[instruction.operands[0]]) *
+                       elements(values[instruction.operands[1]]));
+    }
+    all += own * static_cast<double>(runs);
+  }
+  return all;
 }
 
 std::shared_ptr<const Module> LinkedDimensions::restricted(DimensionBlocks& blocks) const {

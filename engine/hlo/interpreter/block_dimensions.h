@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/hlo/collective.h"
+#include "engine/hlo/interpreter/block_modules.h"
 #include "engine/hlo/interpreter/dimension_classes.h"
 
 namespace p2::hlo::interpreter {
@@ -46,11 +47,6 @@ class DimensionBlocks {
     const auto found = repeated_.find(classes_.root(dimension));
     return found == repeated_.end() ? 1 : found->second.second;
   }
-  /// The index in the pattern of a dimension that repeats one, else the index.
-  std::int64_t in_pattern(std::uint32_t dimension, std::int64_t index) {
-    const auto found = repeated_.find(classes_.root(dimension));
-    return found == repeated_.end() ? index : index % classes_.size(found->second.first);
-  }
   /// Makes a block begin at `index`, if that is inside of the dimension.
   void cut(std::uint32_t dimension, std::int64_t index);
   void cut_everywhere(std::uint32_t dimension) { fixed_.insert(classes_.root(dimension)); }
@@ -64,11 +60,10 @@ class DimensionBlocks {
   }
   /// The number of the block that begins at an index, or of blocks for the size.
   std::int64_t block_at(std::uint32_t dimension, std::int64_t index);
-  /// The same for an index in the pattern, or its size, of a dimension that repeats one.
-  std::int64_t end_at(std::uint32_t dimension, std::int64_t index) {
-    const auto found = repeated_.find(classes_.root(dimension));
-    return block_at(found == repeated_.end() ? dimension : found->second.first, index);
-  }
+  /// The first of the blocks that `size` indices from one on have, and the end; of a dimension that
+  /// repeats one, in that. Throws LimitReached where they do not begin and end there.
+  std::pair<std::int64_t, std::int64_t> blocks_of(std::uint32_t dimension, std::int64_t index,
+                                                  std::int64_t size);
 
  private:
   using Cuts = std::set<std::int64_t>;
@@ -90,9 +85,31 @@ class DimensionBlocks {
   std::vector<std::vector<std::int64_t>> starts_;
 };
 
+/// The links of all dimensions, and what decides where indices may be repeated.
+struct AllLinks {
+  const std::set<BlockLink>& links;
+  const std::set<BlockLink>& relating;  ///< of parts that devices hold
+  const std::set<BlockLink>& moving;    ///< of operations other than slices
+  const std::set<std::uint32_t>& cut;   ///< dimensions that an iota or a constant cuts
+};
+
+/// Dimensions, by root, with the one that they repeat and how often; and all links with these.
+struct RepeatedDimensions {
+  std::map<std::uint32_t, std::pair<std::uint32_t, std::int64_t>> patterns = {};
+  std::set<BlockLink> links = {};
+};
+
+/// The dimensions that repeat some of their indices (repeated_dimensions.cpp).
+RepeatedDimensions repeated_dimensions(DimensionClasses& classes, const AllLinks& all,
+                                       Repetition repetition);
+
 /// The starts that a dynamic slice or update may have along its dimensions, on any device; nothing
 /// where they are not known.
 using KnownStarts = std::map<const Instruction*, std::vector<std::set<std::int64_t>>>;
+
+/// The starts of the dynamic slices and updates of the entry that depend on constants and on the
+/// device alone: these are executed by themselves.
+KnownStarts known_starts(const Module& module, const Devices& devices, const Limits& limits);
 
 /// The dimensions of a module's values, with the links between those that are not passed on.
 class LinkedDimensions : public ModuleDimensions {
@@ -108,8 +125,12 @@ class LinkedDimensions : public ModuleDimensions {
   const std::vector<std::uint32_t>& counted() const { return counted_; }
   /// Dimensions and the indices at which a constant changes along them.
   const std::vector<std::pair<std::uint32_t, std::int64_t>>& changes() const { return changes_; }
+  /// The links of all operations but slices.
+  const std::set<BlockLink>& moving() const { return moving_; }
   /// The elements of the largest array at the sizes of blocks.
   double largest(DimensionBlocks& blocks) const;
+  /// An estimate of the operations on elements of the entry at the sizes of blocks, on all devices.
+  double operations(DimensionBlocks& blocks) const;
   /// The module at the sizes of blocks.
   std::shared_ptr<const Module> restricted(DimensionBlocks& blocks) const;
 
@@ -121,13 +142,17 @@ class LinkedDimensions : public ModuleDimensions {
   void relate_collective(const Instruction& instruction, const Arrays& arrays, Marks& marked);
   void relate_constant(const Instruction& instruction, const ValueDimensions& array, Marks& marked);
   void relate_dynamic(const Instruction& instruction, const Arrays& arrays, Marks& marked);
-  void link(BlockLink link) { links_.insert(link); }
+  void link(BlockLink link) {
+    links_.insert(link);
+    moving_.insert(link);
+  }
   std::uint32_t flattened(const std::vector<std::uint32_t>& dimensions);
   Shape restricted(const ValueDimensions& value, DimensionBlocks& blocks) const;
   void restrict_attributes(const Instruction& old, Instruction& made, const ValueDimensions& value,
                            const Values& values, DimensionBlocks& blocks) const;
 
   std::set<BlockLink>& links_;
+  std::set<BlockLink> moving_;
   const Devices& devices_;
   const KnownStarts& known_starts_;
   std::vector<std::uint32_t> counted_;

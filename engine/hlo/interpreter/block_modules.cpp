@@ -15,7 +15,6 @@
 #include "engine/hlo/collective.h"
 #include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/block_dimensions.h"
-#include "engine/hlo/interpreter/device_classes.h"
 #include "engine/hlo/interpreter/execution.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
@@ -27,124 +26,18 @@ namespace {
 using interpreter::BlockLink;
 using interpreter::DimensionBlocks;
 using interpreter::DimensionClasses;
+using interpreter::known_starts;
 using interpreter::KnownStarts;
 using interpreter::LinkedDimensions;
-using interpreter::Numbers;
+using interpreter::repeated_dimensions;
+using interpreter::RepeatedDimensions;
 using interpreter::ValueDimensions;
-
-/// Indices are computed from arrays of at most so many elements.
-constexpr std::int64_t kMaxIndexElements = 65536;
-constexpr std::uint64_t kMaxIndexOperations = 10'000'000;
 
 /// The indices at which dimensions are cut that need not be, in the order of trials.
 const std::vector<std::int64_t> kCuts[] = {{1, 3}, {1}, {}};
 
-bool is_small(const Shape& shape) {
-  for (const ArrayShape& array : shape.arrays()) {
-    if (array.elements() > kMaxIndexElements) return false;
-  }
-  return true;
-}
-
-bool is_dynamic_access(const Instruction& instruction) {
-  return instruction.opcode == "dynamic-slice" || instruction.opcode == "dynamic-update-slice";
-}
-
-/// The instructions of the entry whose values depend on no input, and are small.
-std::vector<bool> constant_instructions(const Computation& entry) {
-  std::vector<bool> all;
-  for (const Instruction& each : entry.instructions) {
-    bool is_constant = each.opcode != "parameter" && is_small(each.shape) && !is_impure(each) &&
-                       each.opcode != kMatchedReceive && each.opcode != "custom-call" &&
-                       !(each.literal && each.literal->elided);
-    for (const std::uint32_t operand : each.operands) is_constant = is_constant && all[operand];
-    all.push_back(is_constant);
-  }
-  return all;
-}
-
-/// The starts of the dynamic slices and updates of the entry that depend on constants and on the
-/// device alone: these are executed by themselves.
-KnownStarts known_starts(const Module& module, const Devices& devices, const Limits& limits) {
-  const Computation& entry = module.entry_computation();
-  const std::vector<bool> is_constant = constant_instructions(entry);
-  std::vector<bool> is_needed(entry.instructions.size(), false);
-  std::vector<const Instruction*> slices;
-  for (const Instruction& each : entry.instructions) {
-    if (!is_dynamic_access(each) || each.shape.array.sizes.empty()) continue;
-    slices.push_back(&each);
-    for (std::size_t k = each.opcode == "dynamic-slice" ? 1 : 2; k < each.operands.size(); ++k) {
-      if (is_constant[each.operands[k]]) is_needed[each.operands[k]] = true;
-    }
-  }
-  KnownStarts result;
-  if (slices.empty()) return result;
-  for (std::size_t i = is_needed.size(); i-- > 0;) {
-    if (!is_needed[i]) continue;
-    for (const std::uint32_t operand : entry.instructions[i].operands) is_needed[operand] = true;
-  }
-  Module pruned = module;
-  Computation& kept = pruned.computations[pruned.entry];
-  kept.instructions.clear();
-  kept.parameters.clear();
-  Instruction root;
-  root.name = "starts";
-  root.opcode = "tuple";
-  root.shape.is_tuple = true;
-  root.program = kEveryProgram;
-  std::map<std::uint32_t, std::uint32_t> numbers;
-  for (std::uint32_t i = 0; i < is_needed.size(); ++i) {
-    if (!is_needed[i]) continue;
-    Instruction copy = entry.instructions[i];
-    for (std::uint32_t& operand : copy.operands) operand = numbers.at(operand);
-    numbers[i] = static_cast<std::uint32_t>(kept.instructions.size());
-    root.operands.push_back(numbers[i]);
-    root.shape.parts.push_back(copy.shape);
-    kept.instructions.push_back(std::move(copy));
-  }
-  kept.root = static_cast<std::uint32_t>(kept.instructions.size());
-  kept.instructions.push_back(root);
-  Numbers arithmetic;
-  interpreter::Work work(limits, kMaxIndexOperations);
-  interpreter::Interpreter<Numbers>::PerDevice values;
-  try {
-    interpreter::Interpreter<Numbers> run(pruned, 1, devices, arithmetic, work);
-    values = run.run({});
-  } catch (const interpreter::NotUnderstood&) {
-    return result;
-  }
-  for (const Instruction* slice : slices) {
-    const bool updates = slice->opcode == "dynamic-update-slice";
-    const std::size_t first = updates ? 2 : 1;
-    const ArrayShape& whole = entry.instructions[slice->operands.at(0)].shape.array;
-    const ArrayShape& window =
-        updates ? entry.instructions[slice->operands.at(1)].shape.array : slice->shape.array;
-    const std::size_t rank = whole.sizes.size();
-    if (window.sizes.size() != rank || slice->operands.size() != first + rank) continue;
-    auto& starts = result[slice];
-    starts.resize(rank);
-    for (std::size_t i = 0; i < rank; ++i) {
-      const std::int64_t last = whole.sizes[i] - window.sizes[i];
-      const auto number = numbers.find(slice->operands[first + i]);
-      const Instruction& from = entry.instructions[slice->operands[first + i]];
-      if (number == numbers.end() || !from.shape.array.sizes.empty()) continue;
-      for (std::uint32_t device = 0; device < devices.count(); ++device) {
-        if (!values[device]) continue;
-        const auto& array = values[device]->parts.at(number->second).array;
-        if (!array.cells || array.cells->empty()) continue;  // of another program
-        if (array.unknown || array.at(0).arbitrary) {
-          starts[i].clear();
-          break;
-        }
-        const std::int64_t value = array.at(0).integer;
-        const bool is_unsigned = from.shape.array.type.kind() == ElementType::Kind::Unsigned;
-        starts[i].insert(value < 0 && is_unsigned ? last
-                                                  : std::clamp<std::int64_t>(value, 0, last));
-      }
-    }
-  }
-  return result;
-}
+/// What one more cut multiplies the operations by, at least.
+constexpr double kNextCut = 2;
 
 class Restriction {
  public:
@@ -165,7 +58,7 @@ class Restriction {
         !relate(first_.outputs(), second_.outputs(), relation_.outputs)) {
       return false;
     }
-    find_patterns();
+    find_repetitions();
     return true;
   }
 
@@ -173,11 +66,13 @@ class Restriction {
 
   std::optional<BlockModules> attempt(const BlockCuts& cuts, double most) {
     limits_.require(0, "cutting tensors into blocks");
-    if (cuts.repeats && patterns_.empty()) return std::nullopt;
-    const std::set<BlockLink>& links = cuts.repeats ? repeating_links_ : links_;
+    const bool repeats = cuts.repetition != Repetition::None;
+    const RepeatedDimensions& repeated = repeated_[cuts.repetition];
+    if (repeats && repeated.patterns.empty()) return std::nullopt;
+    const std::set<BlockLink>& links = repeats ? repeated.links : links_;
     DimensionBlocks blocks(classes_, {links.begin(), links.end()});
-    for (const auto& [whole, pattern] : patterns_) {
-      if (cuts.repeats) blocks.repeat(whole, pattern.first, pattern.second);
+    for (const auto& [whole, pattern] : repeated.patterns) {
+      blocks.repeat(whole, pattern.first, pattern.second);
     }
     for (const LinkedDimensions* each : {&first_, &second_}) {
       for (const auto& [dimension, index] : each->changes()) blocks.cut(dimension, index);
@@ -195,11 +90,17 @@ class Restriction {
     }
     if (!blocks.close()) return std::nullopt;
     if (first_.largest(blocks) > most || second_.largest(blocks) > most) return std::nullopt;
+    // Devices that compute the same are executed once.
+    if (!repeats && operations(blocks) > most) return std::nullopt;
     BlockModules made;
     made.has_ranges = cuts.has_ranges;
     made.before = first_.restricted(blocks);
     made.after = second_.restricted(blocks);
-    if (!restrict_relation(blocks, made, cuts.repeats)) return std::nullopt;
+    if (repeats) {
+      made.before = std::make_shared<const Module>(without_repetitions(*made.before));
+      made.after = std::make_shared<const Module>(without_repetitions(*made.after));
+    }
+    if (!restrict_relation(blocks, made, repeats)) return std::nullopt;
     made.operations = estimate(*made.before, made.devices, relation_.before) +
                       estimate(*made.after, made.devices, relation_.after);
     if (made.operations > most) return std::nullopt;
@@ -209,6 +110,7 @@ class Restriction {
     made.outputs_after = starts_of(second_.outputs(), blocks);
     for (const ValueDimensions* each : drawn_inputs()) {
       made.input_sizes.push_back(each->shape->sizes);
+      made.input_tails.push_back(tails(*each, blocks));
     }
     made.words = words(blocks);
     return made;
@@ -252,44 +154,17 @@ class Restriction {
     return true;
   }
 
-  /// Dimensions of the module before partitioning that devices hold in many equal parts, and that
-  /// nothing else cuts, repeat what two of these have: data-parallel ranks, of which every other
-  /// one then has the same rows.
-  void find_patterns() {
-    std::map<std::uint32_t, std::set<std::int64_t>> offsets;
-    std::map<std::uint32_t, std::int64_t> sizes;
-    std::set<std::uint32_t> others;
+  /// For each repetition the dimensions that have it.
+  void find_repetitions() {
+    std::set<std::uint32_t> cut;
+    std::set<BlockLink> moving;
     for (const LinkedDimensions* each : {&first_, &second_}) {
-      for (const std::uint32_t dimension : each->counted()) others.insert(classes_.root(dimension));
-      for (const auto& change : each->changes()) others.insert(classes_.root(change.first));
+      cut.insert(each->counted().begin(), each->counted().end());
+      for (const auto& change : each->changes()) cut.insert(change.first);
+      moving.insert(each->moving().begin(), each->moving().end());
     }
-    for (const BlockLink& link : links_) {
-      const std::uint32_t whole = classes_.root(link.a);
-      others.insert(classes_.root(link.b));
-      if (link.kind == BlockLink::Kind::Product) others.insert(classes_.root(link.c));
-      const std::int64_t size = classes_.size(link.b);
-      const std::int64_t known = sizes.emplace(whole, size).first->second;
-      const bool is_part = link.kind == BlockLink::Kind::Part && relating_.contains(link) &&
-                           known == size && link.offset % size == 0;
-      if (!is_part) others.insert(whole);
-      offsets[whole].insert(link.offset);
-    }
-    for (const auto& [whole, all] : offsets) {
-      const std::int64_t size = sizes.at(whole);
-      const auto parts = static_cast<std::int64_t>(all.size());
-      if (others.contains(whole) || classes_.is_fixed(whole) || parts < kManyParts ||
-          parts % 2 != 0 || parts * size != classes_.size(whole)) {
-        continue;
-      }
-      patterns_[whole] = {classes_.add(2 * size), parts / 2};
-    }
-    for (BlockLink link : links_) {
-      const auto pattern = patterns_.find(classes_.root(link.a));
-      if (pattern != patterns_.end()) {
-        link.a = pattern->second.first;
-        link.offset %= classes_.size(link.a);
-      }
-      repeating_links_.insert(link);
+    for (const Repetition each : {Repetition::Parts, Repetition::TwoRows, Repetition::OneRow}) {
+      repeated_[each] = repeated_dimensions(classes_, {links_, relating_, moving, cut}, each);
     }
   }
 
@@ -312,6 +187,13 @@ class Restriction {
   Arrays drawn_inputs() const {
     const bool is_first = relation_.before == Form::Global || !relation_.is_mixed();
     return is_first ? first_.inputs() : second_.inputs();
+  }
+
+  /// An estimate for both modules.
+  double operations(DimensionBlocks& blocks) const {
+    const auto shared = [&](Form form) { return form == Form::Global ? devices_.count() : 1; };
+    return first_.operations(blocks) / shared(relation_.before) +
+           second_.operations(blocks) / shared(relation_.after);
   }
 
   static double estimate(const Module& module, const Devices& devices, Form form) {
@@ -437,17 +319,33 @@ class Restriction {
                                   DimensionBlocks& blocks) const {
     Piece made = piece;
     for (std::size_t i = 0; i < whole.size(); ++i) {
-      const bool is_all = piece.sizes[i] == classes_.size(whole[i]);
-      const std::int64_t first = is_all ? 0 : blocks.in_pattern(whole[i], piece.of[i]);
-      const std::int64_t end =
-          is_all ? blocks.blocks(whole[i]) : blocks.end_at(whole[i], first + piece.sizes[i]);
-      const std::int64_t own = blocks.block_at(shard[i], piece.at[i] + piece.sizes[i]);
-      made.of[i] = blocks.block_at(whole[i], first);
-      made.at[i] = blocks.block_at(shard[i], piece.at[i]);
-      made.sizes[i] = end - made.of[i];
-      if (own - made.at[i] != made.sizes[i]) return std::nullopt;
+      const auto [first, end] = blocks.blocks_of(whole[i], piece.of[i], piece.sizes[i]);
+      const auto [own, own_end] = blocks.blocks_of(shard[i], piece.at[i], piece.sizes[i]);
+      made.of[i] = first;
+      made.at[i] = own;
+      made.sizes[i] = end - first;
+      if (own_end - own != made.sizes[i]) return std::nullopt;
     }
     return made;
+  }
+
+  /// By dimension of an array: the first block of several numbers of an iota, or kNone.
+  std::vector<std::uint32_t> tails(const ValueDimensions& array, DimensionBlocks& blocks) const {
+    std::set<std::uint32_t> counted;
+    for (const LinkedDimensions* each : {&first_, &second_}) {
+      for (const std::uint32_t dimension : each->counted())
+        counted.insert(classes_.root(dimension));
+    }
+    std::vector<std::uint32_t> all;
+    for (const std::uint32_t dimension : array.numbers) {
+      all.push_back(kNone);
+      if (!counted.contains(classes_.root(dimension))) continue;
+      const std::vector<std::int64_t>& starts = blocks.starts(dimension);
+      for (std::uint32_t i = 0; i + 1 < starts.size() && all.back() == kNone; ++i) {
+        if (starts[i] >= kSingleNumbers && starts[i + 1] - starts[i] > 1) all.back() = i;
+      }
+    }
+    return all;
   }
 
   BlockModules::Starts starts_of(const Arrays& arrays, DimensionBlocks& blocks) const {
@@ -476,8 +374,6 @@ class Restriction {
     return fmt::format("{}", fmt::join(all, ", "));
   }
 
-  /// Devices hold so many parts of a dimension that it repeats some.
-  static constexpr std::int64_t kManyParts = 16;
   /// Numbers of an iota that are blocks of their own where its others are together.
   static constexpr std::int64_t kSingleNumbers = 4;
 
@@ -487,9 +383,7 @@ class Restriction {
   mutable DimensionClasses classes_;
   std::set<BlockLink> links_;
   std::set<BlockLink> relating_;  ///< those of `links_` that are of the relation
-  /// Dimensions, by root, with the one that they repeat and how often.
-  std::map<std::uint32_t, std::pair<std::uint32_t, std::int64_t>> patterns_;
-  std::set<BlockLink> repeating_links_;  ///< with these
+  std::map<Repetition, RepeatedDimensions> repeated_;
   KnownStarts starts_[2];
   LinkedDimensions first_;
   LinkedDimensions second_;
@@ -499,15 +393,26 @@ class Restriction {
 
 std::optional<BlockModules> block_modules(const Module& before, const Module& after,
                                           const Devices& devices, const ModuleRelation& relation,
-                                          double most, const Limits& limits) {
+                                          double most, const Limits& limits, bool repeats_rows) {
   Restriction restriction(before, after, devices, relation, limits);
   if (relation.mismatch || !restriction.relate()) return std::nullopt;
-  for (const bool repeats : {false, true}) {
+  for (const Repetition repetition :
+       {Repetition::None, Repetition::Parts, Repetition::TwoRows, Repetition::OneRow}) {
+    const bool repeats = repetition != Repetition::None;
+    if (repeats && !repeats_rows) break;
     for (const bool has_ranges : {false, true}) {
       if (has_ranges && !restriction.has_numbers()) break;
-      for (const std::vector<std::int64_t>& cuts : kCuts) {
-        if (auto made = restriction.attempt({cuts, has_ranges, repeats}, most)) return made;
+      // What repetitions save shows when modules are made: the smallest first.
+      std::optional<BlockModules> found;
+      for (std::size_t k = 0; k < std::size(kCuts) && (repeats || !found); ++k) {
+        const auto& cuts = kCuts[repeats ? std::size(kCuts) - 1 - k : k];
+        auto made = restriction.attempt({cuts, has_ranges, repetition}, most);
+        if (repeats && !made) break;
+        const bool is_last = repeats && made->operations * kNextCut > most;
+        if (made) found = std::move(made);
+        if (is_last) break;
       }
+      if (found) return found;
     }
   }
   return std::nullopt;

@@ -1,28 +1,38 @@
-// Devices that compute the same, and modules for one device of each class. By induction over the
-// instructions all devices of a class have equal values: what is computed on a device alone is the
-// same function of equal operands, and a collective combines as many values of each class for every
-// device of a class.
-
-#include "engine/hlo/interpreter/device_classes.h"
+// Devices and instructions that compute the same, and modules for one device of each class. By
+// induction over the instructions all devices of a class have equal values: what is computed on a
+// device alone is the same function of equal operands, and a collective combines as many values of
+// each class for every device of a class.
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "engine/hlo/collective.h"
 #include "engine/hlo/interpreter/block_dimensions.h"
+#include "engine/hlo/interpreter/block_modules.h"
 #include "engine/hlo/operations.h"
 
 namespace p2::hlo {
 namespace {
 
 using Group = std::vector<std::int64_t>;
+
+/// Whether two executions may differ; a token has no value.
+bool has_effects(const Instruction& instruction) {
+  return is_impure(instruction) && instruction.opcode != "after-all";
+}
 
 /// Whether what an instruction computes may depend on the device's number, or on other devices in
 /// ways that are not known.
@@ -31,8 +41,7 @@ bool may_tell_devices(const Instruction& instruction) {
       "partition-id", "replica-id",    "custom-call", "async-start",          "rng",
       "infeed",       "recv",          "send",        "collective-broadcast", "all-to-all",
       "all-gather",   "reduce-scatter"};
-  const bool is_impure_value = is_impure(instruction) && instruction.opcode != "after-all";
-  return kTelling.contains(base_opcode(instruction.opcode)) || is_impure_value;
+  return kTelling.contains(base_opcode(instruction.opcode)) || has_effects(instruction);
 }
 
 /// How many devices of each class a group has.
@@ -109,10 +118,6 @@ bool are_alike(const Instruction& instruction, const Module& module, const Devic
   return !repeats || reducer == Reducer::Add || reducer == Reducer::Maximum ||
          reducer == Reducer::Minimum || reducer == Reducer::And || reducer == Reducer::Or;
 }
-
-}  // namespace
-
-namespace {
 
 /// What a device receives in an exchange, by device: equal for equal lists.
 using Signs = std::map<std::uint32_t, std::vector<std::int64_t>>;
@@ -237,6 +242,81 @@ Module module_of_classes(const Module& linked, const DeviceClasses& classes) {
       }
     }
   }
+  return result;
+}
+
+namespace {
+
+/// Whether equal operands make equal results.
+bool is_function(const Instruction& instruction) {
+  static const std::set<std::string_view> kOthers = {"parameter", "custom-call", "call",
+                                                     "while",     "conditional", "async-start",
+                                                     "fusion",    "constant"};
+  return !kOthers.contains(base_opcode(instruction.opcode)) && !has_effects(instruction);
+}
+
+/// Equal for instructions that are the same function of operands, seldom for others.
+std::size_t hash_of(const Instruction& instruction) {
+  std::size_t hash = std::hash<std::string>()(instruction.opcode);
+  const auto add = [&](std::int64_t number) {
+    hash = (hash ^ static_cast<std::size_t>(number)) * 0x9E3779B97F4A7C15U;
+  };
+  add(instruction.program);
+  add(instruction.attributes.index);
+  for (const std::uint32_t operand : instruction.operands) add(operand);
+  for (const std::int64_t start : instruction.attributes.starts) add(start);
+  return hash;
+}
+
+/// Whether instructions with the same operands have the same result. A channel only says which
+/// collectives belong together.
+bool are_same(const Instruction& a, const Instruction& b) {
+  const auto attributes = [](const Attributes& x) {
+    return std::tie(x.dimensions, x.starts, x.limits, x.strides, x.slice_sizes, x.groups.all_in_one,
+                    x.groups.lists, x.has_channel, x.global_ids, x.pairs, x.is_linked,
+                    x.concat_dimension, x.index, x.direction, x.sharding, x.shardy, x.others,
+                    x.accuracy);
+  };
+  const std::vector<ArrayShape> left = a.shape.arrays();
+  const std::vector<ArrayShape> right = b.shape.arrays();
+  const bool have_same_shapes =
+      a.shape.is_tuple == b.shape.is_tuple &&
+      std::ranges::equal(left, right, [](const ArrayShape& x, const ArrayShape& y) {
+        return x.type == y.type && x.same_sizes(y);
+      });
+  return a.opcode == b.opcode && a.operands == b.operands && a.program == b.program &&
+         a.called == b.called && a.literal == b.literal && have_same_shapes &&
+         attributes(a.attributes) == attributes(b.attributes);
+}
+
+}  // namespace
+
+Module without_repetitions(const Module& module) {
+  const Computation& entry = module.entry_computation();
+  Module result = module;
+  Computation& kept = result.computations[result.entry];
+  kept.instructions.clear();
+  std::vector<std::uint32_t> numbers;  // of instructions, in what is kept
+  std::unordered_multimap<std::size_t, std::uint32_t> known;
+  for (const Instruction& instruction : entry.instructions) {
+    Instruction copy = instruction;
+    for (std::uint32_t& operand : copy.operands) operand = numbers[operand];
+    const bool may_repeat = is_function(copy);
+    const std::size_t hash = may_repeat ? hash_of(copy) : 0;
+    const auto [first, last] = known.equal_range(hash);
+    const auto same = std::find_if(first, last, [&](const auto& each) {
+      return are_same(kept.instructions[each.second], copy);
+    });
+    if (may_repeat && same != last) {
+      numbers.push_back(same->second);
+      continue;
+    }
+    numbers.push_back(static_cast<std::uint32_t>(kept.instructions.size()));
+    if (may_repeat) known.emplace(hash, numbers.back());
+    kept.instructions.push_back(std::move(copy));
+  }
+  kept.root = numbers[entry.root];
+  for (std::uint32_t& parameter : kept.parameters) parameter = numbers[parameter];
   return result;
 }
 

@@ -20,13 +20,12 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/interpreter/algebra.h"
-#include "engine/hlo/interpreter/block_modules.h"
+#include "engine/hlo/interpreter/compared_elements.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/execution_tensors.h"
 #include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
-#include "engine/hlo/interpreter/ranges.h"
 #include "engine/hlo/sharding.h"
 
 namespace p2::hlo {
@@ -34,18 +33,19 @@ namespace {
 
 using interpreter::Algebra;
 using interpreter::Array;
+using interpreter::ComparedElement;
 using interpreter::Draw;
 using interpreter::Inputs;
 using interpreter::Interpreter;
 using interpreter::kDraws;
 using interpreter::kFirstSeed;
+using interpreter::kSecondSeed;
 using interpreter::NotUnderstood;
-using interpreter::NumberRange;
 using interpreter::Numbers;
 using interpreter::OutputPairs;
-using interpreter::Ranges;
 using interpreter::Scalar;
 using interpreter::Term;
+using interpreter::unless_not_understood;
 using interpreter::Work;
 
 /// Modules of more operations on elements are executed on one draw of numbers only.
@@ -54,11 +54,6 @@ constexpr double kLargeOperations = 3e7;
 constexpr std::chrono::milliseconds kCancellationInterval{20};
 /// With more values, no instruction is named at which modules differ.
 constexpr std::size_t kMaxKnownValues = 4'000'000;
-constexpr std::uint64_t kSecondSeed = 0x5EED0002;
-/// Values differ beyond rounding: relative to themselves, and a tenth of it to the largest value of
-/// the tensor.
-constexpr double kTolerance = 3e-5;
-
 /// Errors are known to first order; what differs by as many of them is beyond rounding, also where
 /// all of a tensor cancels.
 constexpr double kRoundingMargin = 4;
@@ -67,90 +62,11 @@ constexpr double kRoundingMargin = 4;
 constexpr double kGivenStep = 0x1p-8;
 constexpr double kLargestGiven = 10000;
 constexpr double kLargestGivenInteger = 6;
-constexpr std::size_t kMaxGivenShown = 8;
 
 /// How often modules are executed on numbers: more often where one index stands for many.
 constexpr std::size_t kReducedRounds = 4;
 std::size_t draws_of(const ModuleRelation& relation) {
   return std::size(kDraws) * (relation.drawn_sizes.empty() ? 1 : kReducedRounds);
-}
-
-/// Executions on blocks: numbers drawn as in the first kBlockDraws draws, and those of an input of
-/// which a dimension has n elements, divided by about n to one of these powers.
-constexpr std::size_t kBlockDraws = 3;
-constexpr double kBlockScales[] = {0.5, 1, 0.75, 0, 1.5};
-/// A difference counts where disturbed operations change both values by no more than this part of
-/// it.
-constexpr double kDisturbance = 0.05;
-constexpr double kLeastDifference = 1e-4;  ///< of numbers of few digits
-constexpr double kLeastNumber = 1e-30;     ///< which are zero in narrow types
-constexpr double kOverflowing = 1e38;      ///< about the largest number of f32
-constexpr std::size_t kMaxCandidates = 4096;
-/// A range of numbers counts as one if it is so narrow, relative to them.
-constexpr double kNarrowRange = 1e-7;
-/// Executing modules on blocks takes about so many operations on elements at most.
-constexpr double kMaxBlockOperations = 3e7;
-/// All draws together.
-constexpr double kMaxBlockWork = 4e8;
-
-/// A power of 2, so that drawn numbers keep their digits.
-double scale_of(const std::vector<std::int64_t>& sizes, double exponent) {
-  if (sizes.size() < 2) return 1;
-  const auto largest = static_cast<double>(*std::ranges::max_element(sizes));
-  return largest <= 1 ? 1 : std::exp2(-std::round(exponent * std::log2(largest)));
-}
-
-/// How numbers are drawn for one execution on blocks.
-struct BlockDraw {
-  Draw draw = kDraws[0];
-  std::vector<double> scales = {};  ///< of inputs
-  std::uint64_t seed = kFirstSeed;
-};
-
-/// The executions on blocks. Where only ranges of some elements are known, all inputs of one shape
-/// are 0 in turn: what is 0 times a range is known, as where the attention adds nothing.
-std::vector<BlockDraw> block_draws(const BlockModules& blocks) {
-  std::set<std::vector<std::int64_t>> shapes;
-  for (const std::vector<std::int64_t>& sizes : blocks.input_sizes) {
-    if (sizes.size() >= 2) shapes.insert(sizes);
-  }
-  std::vector<std::optional<std::vector<std::int64_t>>> zeros = {std::nullopt};
-  if (blocks.has_ranges) zeros.insert(zeros.end(), shapes.begin(), shapes.end());
-  std::vector<BlockDraw> all;
-  for (const double exponent : kBlockScales) {
-    for (const auto& zero : zeros) {
-      BlockDraw next;
-      next.draw = kDraws[all.size() % kBlockDraws];
-      next.draw.may_overflow = true;
-      for (const std::vector<std::int64_t>& sizes : blocks.input_sizes) {
-        next.scales.push_back(zero && *zero == sizes ? 0 : scale_of(sizes, exponent));
-      }
-      next.seed = kFirstSeed + all.size();
-      all.push_back(std::move(next));
-    }
-  }
-  return all;
-}
-
-/// The relative tolerance where constants are rounded to a narrow type.
-constexpr double kNarrowTolerance = 2e-2;
-
-/// Whether a constant of a narrow floating-point type was rounded to it: then results differ by as
-/// much as the type rounds.
-bool has_rounded_constant(const Module& module) {
-  for (const Computation& computation : module.computations) {
-    for (const Instruction& instruction : computation.instructions) {
-      if (!instruction.literal) continue;
-      const ElementType type = instruction.literal->shape.type;
-      if (!type.is_float() || type.bits() > 16) continue;
-      for (const LiteralElement& element : instruction.literal->elements) {
-        const auto [p, q] = interpreter::fraction_of(interpreter::real_constant(element), type);
-        int exponent = 0;
-        if (std::frexp(q, &exponent) != 0.5) return true;
-      }
-    }
-  }
-  return false;
 }
 
 /// An instruction of the module before, or of the one after.
@@ -167,9 +83,9 @@ class ExecutionComparison {
         devices_(devices),
         relation_(relation),
         most_(most),
-        limits_(limits) {
+        limits_(limits),
+        tolerance_(interpreter::tolerance_of(before, after)) {
     decision_.devices = devices;
-    if (has_rounded_constant(before) || has_rounded_constant(after)) tolerance_ = kNarrowTolerance;
   }
 
   bool differ_on_numbers() {
@@ -224,32 +140,8 @@ class ExecutionComparison {
     return decision_;
   }
 
-  /// On numbers and blocks of indices. It refutes by an element that differs for two draws, by
-  /// much more than disturbing every operation changes it, unless random interpretation finds the
-  /// modules equal.
-  ModuleDecision refute_on(const BlockModules& blocks) {
-    blocks_ = &blocks;
-    decision_.outcome = Outcome::Undecided;
-    double work = 0;
-    for (const BlockDraw& draw : block_draws(blocks)) {
-      if (work > 0 && work + blocks.operations > kMaxBlockWork) break;
-      work += blocks.operations;
-      scales_ = &draw.scales;
-      const auto first = difference_on_blocks(draw.draw, draw.seed);
-      const bool again =
-          first && difference_on_blocks(draw.draw, draw.seed ^ kFirstSeed ^ kSecondSeed);
-      scales_ = nullptr;
-      if (!again) continue;
-      refute(first->device, first->output, first->index, first->before, first->after, first->type,
-             draw.draw, draw.seed);
-      break;
-    }
-    decision_.interpreter = decision_.outcome;
-    if (decision_.outcome != Outcome::Refuted || blocks.has_ranges) return decision_;
-    if (interpret(kFirstSeed, FloatEquality::Real, limits_).is_equal) {
-      contradict(decision_, "random interpretation finds the modules equal");
-    }
-    return decision_;
+  bool are_equal_by_interpretation() const {
+    return interpret(kFirstSeed, FloatEquality::Real, limits_).is_equal;
   }
 
   /// By a solver, and on numbers where that finds a candidate.
@@ -341,40 +233,12 @@ class ExecutionComparison {
       Work& work, OpaqueInstructions& opaque,
       const typename Interpreter<A>::Observer& observer = {}) const {
     const bool is_before = &module == &before_;
-    const Inputs inputs(devices_, relation_, given_, scales_);
+    const Inputs inputs(devices_, relation_, given_);
     Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
     run.observe(observer);
     auto values = run.run(inputs.of(arithmetic, module, form, draw, seed));
     for (const Instruction* each : run.opaque_instructions()) opaque.insert({is_before, each});
     return values;
-  }
-
-  /// The first inputs that were not drawn.
-  std::string given_text() const {
-    if (given_ == nullptr || given_->empty()) return "";
-    std::string text = "; but of";
-    std::size_t left = kMaxGivenShown;
-    for (const auto& [keys, number] : *given_) {
-      if (left-- == 0) return text + " …";
-      const std::string value = number.real == 0 && number.integer != 0
-                                    ? fmt::format("{}", number.integer)
-                                    : fmt::format("{:.7g}", number.real);
-      const bool first = &keys == &given_->begin()->first;
-      text += fmt::format(
-          "{} input {}, element {}{}: {}", first ? "" : ",", keys[0], keys[1],
-          keys.size() == 3 && keys[2] != kNone ? fmt::format(", on device {}", keys[2]) : "",
-          value);
-    }
-    return text;
-  }
-
-  std::string blocks_text() const {
-    if (blocks_ == nullptr) return "";
-    return fmt::format(
-        ", those with several dimensions times a power of 2 or 0, and all alike in blocks of "
-        "indices "
-        "(dimensions of size {} blocks)",
-        blocks_->words);
   }
 
   /// Refutes by execution on drawn numbers, and on numbers near those of a solver.
@@ -399,46 +263,15 @@ class ExecutionComparison {
     given_ = nullptr;
   }
 
-  /// An element with its values.
-  struct ComparedElement {
-    std::uint32_t device = 0;
-    std::size_t output = 0;
-    std::vector<std::int64_t> index = {};
-    Scalar before = {};
-    Scalar after = {};
-    ElementType type = {};
-
-    bool is_at(const ComparedElement& other) const {
-      return device == other.device && output == other.output && index == other.index;
-    }
-  };
-
   void execute_on_numbers(const Draw& draw, std::uint64_t seed) {
     Numbers numbers;
     visit_numbers(numbers, draw, seed, [&](const ComparedElement& element, double largest) {
       if (!differ(element.before, element.after, element.type, largest, draw)) return true;
-      refute(element.device, element.output, element.index, element.before, element.after,
-             element.type, draw, seed);
+      decision_.outcome = Outcome::Refuted;
+      decision_.violation = interpreter::difference_of(element, devices_.partitions, draw, seed,
+                                                       interpreter::given_text(given_));
       return false;
     });
-  }
-
-  static const Scalar& number_of(const Scalar& cell) { return cell; }
-  /// A narrow range as a number; what is not known well is arbitrary.
-  Scalar number_of(const NumberRange& cell) const {
-    if (cell.is_point) {
-      Scalar point = cell.low;
-      point.error = static_cast<float>(std::fabs(cell.shadow - cell.low.real));
-      return point;
-    }
-    Scalar number = cell.low;
-    const double width = cell.high.real - cell.low.real;
-    number.real += width / 2;
-    number.error = static_cast<float>(width + kDisturbance * tolerance_ * std::fabs(number.real));
-    const bool is_narrow =
-        cell.low.integer == cell.high.integer && width <= kNarrowRange * std::fabs(number.real);
-    number.arbitrary = cell.low.arbitrary || cell.high.arbitrary || !is_narrow;
-    return number;
   }
 
   /// Executes both modules and calls `visit(element, largest)` for the elements of their outputs,
@@ -452,56 +285,22 @@ class ExecutionComparison {
     const OutputPairs pairs(arithmetic, devices_, relation_);
     double largest = 0;
     std::size_t of_output = SIZE_MAX;
-    pairs.visit(first, second,
-                [&](const auto& a, const auto& b, const auto& array, std::uint32_t device,
-                    std::size_t output, const std::vector<std::int64_t>& index) {
-                  if (output != of_output) {
-                    of_output = output;
-                    largest = 0;
-                    for (const auto& cell : *array.cells) {
-                      const Scalar each = number_of(cell);
-                      if (std::isfinite(each.real)) {
-                        largest = std::max(largest, std::fabs(each.real));
-                      }
-                    }
-                  }
-                  return visit(ComparedElement{device, output, index, number_of(a), number_of(b),
-                                               array.shape.type},
-                               largest);
-                });
-  }
-
-  /// The first element that differs on one draw, in two runs that are disturbed otherwise.
-  std::optional<ComparedElement> difference_on_blocks(const Draw& draw, std::uint64_t seed) {
-    std::vector<ComparedElement> found;
-    Ranges first(seed);
-    visit_numbers(first, draw, seed, [&](const ComparedElement& element, double) {
-      if (may_differ(element)) found.push_back(element);
-      return found.size() < kMaxCandidates;
-    });
-    if (found.empty()) return std::nullopt;
-    std::optional<ComparedElement> result;
-    std::size_t next = 0;
-    Ranges second(Algebra::hash(seed, 1));
-    visit_numbers(second, draw, seed, [&](const ComparedElement& element, double) {
-      if (!element.is_at(found[next])) return true;
-      if (may_differ(element)) result = element;
-      return !result && ++next < found.size();
-    });
-    return result;
-  }
-
-  static bool may_differ(const ComparedElement& element) {
-    const Scalar& a = element.before;
-    const Scalar& b = element.after;
-    if (a.arbitrary || b.arbitrary) return false;
-    if (!element.type.is_float()) return a.integer != b.integer;
-    const double error = double{a.error} + b.error;
-    if (!std::isfinite(a.real) || !std::isfinite(b.real) || !std::isfinite(error)) return false;
-    const double least =
-        std::max({kLeastDifference * std::max(std::fabs(a.real), std::fabs(b.real)), kLeastNumber,
-                  error / kDisturbance});
-    return std::fabs(a.real - b.real) > least;
+    pairs.visit(
+        first, second,
+        [&](const auto& a, const auto& b, const auto& array, std::uint32_t device,
+            std::size_t output, const std::vector<std::int64_t>& index) {
+          if (output != of_output) {
+            of_output = output;
+            largest = 0;
+            for (const auto& cell : *array.cells) {
+              const Scalar& each = cell;
+              if (std::isfinite(each.real)) {
+                largest = std::max(largest, std::fabs(each.real));
+              }
+            }
+          }
+          return visit(ComparedElement{device, output, index, a, b, array.shape.type}, largest);
+        });
   }
 
   bool differ(const Scalar& a, const Scalar& b, ElementType type, double largest,
@@ -512,7 +311,7 @@ class ExecutionComparison {
     if (!std::isfinite(a.real) || !std::isfinite(b.real)) {
       // One is computed by what overflows, the other nearly does.
       const double finite = std::fabs(std::isfinite(a.real) ? a.real : b.real);
-      if (std::isfinite(finite) && finite > kOverflowing) return false;
+      if (std::isfinite(finite) && finite > interpreter::kOverflowing) return false;
       return !draw.may_overflow &&
              (std::isnan(a.real) != std::isnan(b.real) || std::isinf(a.real) != std::isinf(b.real));
     }
@@ -520,51 +319,6 @@ class ExecutionComparison {
     const double rounding = kRoundingMargin * (double{a.error} + b.error);
     return std::fabs(a.real - b.real) >
            std::max(tolerance_ * size + tolerance_ / 10 * largest, rounding);
-  }
-
-  /// The index in the modules of an element of these on blocks.
-  std::vector<std::int64_t> index_before_blocks(std::uint32_t device, std::size_t output,
-                                                std::vector<std::int64_t> index) const {
-    if (blocks_ == nullptr) return index;
-    const bool global_first = relation_.before == Form::Global;
-    const bool is_shard = relation_.is_mixed() && relation_.outputs[output].parts == 1;
-    const bool is_second = is_shard && global_first;
-    const std::size_t number = is_shard ? relation_.outputs[output].number_on(device) : output;
-    const auto& starts = (is_second ? blocks_->outputs_after : blocks_->outputs_before)[number];
-    for (std::size_t i = 0; i < index.size(); ++i) {
-      index[i] = starts[i][static_cast<std::size_t>(index[i])];
-    }
-    return index;
-  }
-
-  void refute(std::uint32_t executed, std::size_t output, const std::vector<std::int64_t>& blocks,
-              const Scalar& a, const Scalar& b, ElementType type, const Draw& draw,
-              std::uint64_t seed) {
-    const auto text = [&](const Scalar& value) {
-      if (!type.is_float()) return fmt::format("{}", value.integer);
-      const bool is_close = std::fabs(a.real - b.real) < 1e-5 * std::fabs(a.real);
-      return is_close ? fmt::format("{:.15g}", value.real) : fmt::format("{:.7g}", value.real);
-    };
-    const std::vector<std::int64_t> index = index_before_blocks(executed, output, blocks);
-    const bool is_class = blocks_ != nullptr && !blocks_->first_devices.empty();
-    const std::uint32_t device = is_class ? blocks_->first_devices[executed] : executed;
-    const std::int64_t partitions = is_class ? device + 1 : devices_.partitions;
-    Difference difference{"value", {}};
-    difference.element = ElementDifference{
-        device, device / partitions, device % partitions, output, index, text(a), text(b)};
-    difference.explanation = fmt::format(
-        "On device {} (replica {}, partition {}), element [{}] of output {} is {} before, and {} "
-        "after, for inputs drawn with seed {:#x}: numbers of magnitude {} to {}{}, integers {} to "
-        "{}{}.",
-        device, device / partitions, device % partitions, fmt::join(index, ","), output, text(a),
-        text(b), seed, draw.low, draw.high,
-        draw.sign == Draw::Sign::Both       ? " of both signs"
-        : draw.sign == Draw::Sign::Negative ? ", negative"
-                                            : "",
-        draw.first, draw.last, given_text() + blocks_text());
-    difference.of_infinities = type.is_float() && !(std::isfinite(a.real) && std::isfinite(b.real));
-    decision_.outcome = Outcome::Refuted;
-    decision_.violation = std::move(difference);
   }
 
   /// Both kinds of selections are right, and each shows what the other one does not.
@@ -692,72 +446,12 @@ class ExecutionComparison {
   const ModuleRelation& relation_;
   std::uint64_t most_;
   const Limits& limits_;
-  double tolerance_ = kTolerance;
+  double tolerance_;
   const interpreter::GivenInputs* given_ = nullptr;  ///< for the execution that runs
-  const std::vector<double>* scales_ = nullptr;      ///< the same
-  const BlockModules* blocks_ = nullptr;             ///< that the modules were made for
   ModuleDecision decision_;
 };
 
-/// `decide()`, or Undecided where something is not understood.
-template <typename Decide>
-ModuleDecision unless_not_understood(const Module& before, const Module& after,
-                                     const Devices& devices, const Decide& decide) {
-  try {
-    return decide();
-  } catch (const NotUnderstood& error) {
-    ModuleDecision decision;
-    decision.outcome = Outcome::Undecided;
-    decision.devices = devices;
-    const SourcePosition& where = error.instruction->position;
-    decision.reason =
-        fmt::format("Not understood: {} ({}:{}).", error.what(), where.source, where.line);
-    const bool is_before = has_instruction(before, error.instruction);
-    decision.unknown = {
-        unknown_operation(is_before ? before : after, *error.instruction, error.why)};
-    return decision;
-  }
-}
-
 }  // namespace
-
-double estimated_operations(const Module& module, const Devices& devices) {
-  double all = 0;
-  for (const Computation& computation : module.computations) {
-    const bool is_linked = &computation == &module.entry_computation() && !module.programs.empty();
-    for (const Instruction& instruction : computation.instructions) {
-      double own = 0;
-      for (const ArrayShape& shape : instruction.shape.arrays()) {
-        own += static_cast<double>(shape.elements());
-      }
-      if (instruction.opcode == "dot" && instruction.operands.size() == 2) {
-        double product = static_cast<double>(instruction.shape.array.elements());
-        for (const std::uint32_t operand : instruction.operands) {
-          product *= static_cast<double>(computation.instructions[operand].shape.array.elements());
-        }
-        own += std::sqrt(product);
-      }
-      const bool is_of_program = is_linked && instruction.program != kEveryProgram;
-      const std::size_t runs = is_of_program ? module.programs[instruction.program].devices.size()
-                                             : std::size_t{devices.count()};
-      all += own * static_cast<double>(runs);
-    }
-  }
-  return all;
-}
-
-void contradict(ModuleDecision& refuted, const std::string& other) {
-  if (refuted.violation->of_infinities) {
-    refuted.outcome = Outcome::Undecided;
-    refuted.reason =
-        "Equal as functions of real numbers, but one of them is infinite or not a number where the "
-        "other one is not.";
-    refuted.violation.reset();
-    return;
-  }
-  refuted.outcome = Outcome::Disagreement;
-  refuted.reason = fmt::format("{} But {}.", refuted.violation->explanation, other);
-}
 
 ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
@@ -766,22 +460,6 @@ ModuleDecision compare_by_execution(const Module& before, const Module& after,
     return ExecutionComparison(before, after, devices, relation, most, limits)
         .decide(operations > kLargeOperations ? 1 : draws_of(relation));
   });
-}
-
-ModuleDecision refute_on_blocks(const Module& before, const Module& after, const Devices& devices,
-                                const ModuleRelation& relation, const Limits& limits) {
-  ModuleDecision open;
-  open.outcome = Outcome::Undecided;
-  open.devices = devices;
-  const auto blocks = block_modules(before, after, devices, relation, kMaxBlockOperations, limits);
-  if (!blocks) return open;
-  ModuleDecision decision = unless_not_understood(*blocks->before, *blocks->after, devices, [&] {
-    return ExecutionComparison(*blocks->before, *blocks->after, blocks->devices, blocks->relation,
-                               static_cast<std::uint64_t>(20 * kMaxBlockOperations), limits)
-        .refute_on(*blocks);
-  });
-  decision.devices = devices;
-  return decision;
 }
 
 ModuleDecision compare_by_solver(const Module& before, const Module& after, const Devices& devices,
@@ -810,6 +488,13 @@ ModuleDecision compare_rounded(const Module& before, const Module& after, const 
     return ExecutionComparison(before, after, devices, relation, most, limits)
         .decide_rounded(equality);
   });
+}
+
+bool are_equal_by_interpretation(const Module& before, const Module& after, const Devices& devices,
+                                 const ModuleRelation& relation, std::uint64_t most,
+                                 const Limits& limits) {
+  return ExecutionComparison(before, after, devices, relation, most, limits)
+      .are_equal_by_interpretation();
 }
 
 bool differ_on_numbers(const Module& before, const Module& after, const Devices& devices,

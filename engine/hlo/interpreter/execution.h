@@ -60,6 +60,11 @@ ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,
                                     double operations, std::uint64_t most, const Limits& limits);
 
+/// Whether random interpretation finds two modules equal.
+bool are_equal_by_interpretation(const Module& before, const Module& after, const Devices& devices,
+                                 const ModuleRelation& relation, std::uint64_t most,
+                                 const Limits& limits);
+
 /// Refutes two modules that may be too large to be executed, by execution on inputs that are
 /// constant on blocks of indices (block_modules.h), which proves nothing: Refuted or Undecided.
 /// Precondition: `relation` has no mismatch. Throws LimitReached, IllFormed.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +25,7 @@
 namespace p2::hlo::interpreter {
 
 constexpr std::uint64_t kFirstSeed = 0x5EED0001;
+constexpr std::uint64_t kSecondSeed = 0x5EED0002;
 
 /// How random numbers are drawn. Floating-point numbers are multiples of 2^-16: sums of them, and
 /// products of two, are exact in double precision, so that what is equal as real numbers seldom
@@ -54,16 +57,22 @@ typename A::Cell combined(A& arithmetic, Reducer reducer, ElementType type,
   return arithmetic.apply({code.value(), Direction::Eq, type, type, {}}, operands);
 }
 
+/// The first key of what a device has in an input and no tensor's piece covers.
+constexpr std::uint64_t kOwnElement = std::numeric_limits<std::uint64_t>::max();
+
 /// Numbers of inputs, by their keys.
 using GivenInputs = std::map<std::vector<std::uint64_t>, Scalar>;
 
 /// The inputs of one comparison, in an arithmetic.
 class Inputs {
  public:
-  /// `given`: numbers that are not drawn; `scales`: what those drawn are multiplied by, by input.
+  /// What a drawn number is multiplied by, by input and element.
+  using Scale = std::function<double(std::uint64_t, std::uint64_t)>;
+
+  /// `given`: numbers that are not drawn.
   Inputs(const Devices& devices, const ModuleRelation& relation, const GivenInputs* given = nullptr,
-         const std::vector<double>* scales = nullptr)
-      : devices_(devices), relation_(relation), given_(given), scales_(scales) {
+         Scale scale = {})
+      : devices_(devices), relation_(relation), given_(given), scale_(std::move(scale)) {
     for (const TensorRelation& each : relation.inputs) {
       for (const std::uint32_t number : each.all_numbers()) related_[number].push_back(&each);
     }
@@ -186,7 +195,7 @@ class Inputs {
         const auto of = static_cast<std::uint64_t>(&relation - relation_.inputs.data());
         const auto found = relation.element_of(device, index);
         cells.push_back(found ? of_part(of, *found, relation.part_of(device))
-                              : drawn({0xAD, input, cells.size(), device}));
+                              : drawn({kOwnElement, input, cells.size(), device}));
       }
       ++element;
     });
@@ -220,7 +229,7 @@ class Inputs {
     const double unit = static_cast<double>(state >> 11U) * 0x1p-53;
     if (type.is_float()) {
       double size = std::floor((draw.low + (draw.high - draw.low) * unit) * 0x1p16) * 0x1p-16;
-      if (scales_ != nullptr && keys[0] < scales_->size()) size *= (*scales_)[keys[0]];
+      if (scale_ && keys[0] != kOwnElement) size *= scale_(keys[0], keys[1]);
       const bool negative =
           draw.sign == Draw::Sign::Negative || (draw.sign == Draw::Sign::Both && (state & 1U) != 0);
       return {negative ? -size : size, 0};
@@ -237,7 +246,7 @@ class Inputs {
   const Devices& devices_;
   const ModuleRelation& relation_;
   const GivenInputs* given_;
-  const std::vector<double>* scales_;
+  Scale scale_;
   /// By input of the partitioned module: of linked programs, there may be several.
   std::map<std::uint32_t, std::vector<const TensorRelation*>> related_;
 };

@@ -23,7 +23,10 @@ constexpr double kNear = 100;
 /// What is disturbed by no more, of itself or in all, is far from what rounding alone makes.
 constexpr double kSteady = 1e-6;
 /// What is smaller may be rounded to zero.
-constexpr double kLeastNumber = 1e-290;
+constexpr double kUnderflow = 1e-290;
+/// A range of numbers that are no larger, relative to a point, is less than what adding them is
+/// disturbed by.
+constexpr double kAbsorbed = 0x1p-50;
 
 NumberRange unknown(ElementType type) {
   const Scalar any = type.is_float() ? Scalar{1, 0, true} : Scalar{0, 1, true};
@@ -62,6 +65,39 @@ NumberRange spread(const NumberRange& point) {
   low.real = std::min(point.low.real, point.shadow);
   high.real = std::max(point.low.real, point.shadow);
   return {low, high};
+}
+
+/// The range of products or quotients of `a` and `b`, which are not zero where they may have
+/// underflowed, with their signs.
+NumberRange beyond_underflow(NumberRange result, const NumberRange& a, const NumberRange& b) {
+  if (is_arbitrary(result)) return result;
+  const bool are_positive =
+      (a.low.real >= 0 && b.low.real >= 0) || (a.high.real <= 0 && b.high.real <= 0);
+  const bool are_negative =
+      (a.low.real >= 0 && b.high.real <= 0) || (a.high.real <= 0 && b.low.real >= 0);
+  double& low = result.low.real;
+  double& high = result.high.real;
+  if (std::fabs(low) < kUnderflow && !are_positive) low = -kUnderflow;
+  if (std::fabs(high) < kUnderflow && !are_negative) high = kUnderflow;
+  return result;
+}
+
+/// The larger magnitude of the ends of a range.
+double magnitude(const NumberRange& range) {
+  return std::max(std::fabs(range.low.real), std::fabs(range.high.real));
+}
+
+/// Whether a range changes a point by less than rounding may.
+bool is_absorbed(double range, double point, double shadow) {
+  return range <= kAbsorbed * std::min(std::fabs(point), std::fabs(shadow));
+}
+
+/// Whether the point is the larger of both, or with `largest` false the smaller, wherever in the
+/// range a number is.
+bool is_beyond(const NumberRange& point, const NumberRange& range, bool largest) {
+  const double margin = kNear * std::fabs(point.low.real - point.shadow);
+  return largest ? point.low.real - margin > range.high.real
+                 : point.low.real + margin < range.low.real;
 }
 
 bool is_exact_zero(const NumberRange& range, ElementType type) {
@@ -166,7 +202,7 @@ bool overflows(std::span<const NumberRange> operands, double result, double shad
 
 /// Whether a result is not zero for real numbers, but so small that it may be rounded to zero.
 bool underflows(Element code, std::span<const NumberRange> operands, double result, double shadow) {
-  if (!(std::fabs(result) < kLeastNumber) && !(std::fabs(shadow) < kLeastNumber)) return false;
+  if (!(std::fabs(result) < kUnderflow) && !(std::fabs(shadow) < kUnderflow)) return false;
   const auto is_zero = [](const NumberRange& x) { return x.low.real == 0 && x.shadow == 0; };
   const bool has_infinite = std::ranges::any_of(operands, is_infinite);
   switch (code) {
@@ -267,8 +303,7 @@ NumberRange Ranges::of_points(const ElementOperation& operation,
   if (!is_exact(operation.code)) shadow *= 1 + kNoise * drawn();
   if (overflows(operands, result.real, shadow)) return unknown(operation.to);
   // As a number that is disturbed by more than it is.
-  if (underflows(operation.code, operands, result.real, shadow))
-    shadow = result.real + kLeastNumber;
+  if (underflows(operation.code, operands, result.real, shadow)) shadow = result.real + kUnderflow;
   // A zero has no sign, which depends on how it was made.
   result.real += 0.0;
   return {result, shadow + 0.0};
@@ -299,9 +334,38 @@ NumberRange Ranges::apply(const ElementOperation& operation, std::span<const Cel
     return of_points(operation, operands);
   }
   if (std::ranges::any_of(operands, is_arbitrary)) return unknown(operation.to);
+  if (const auto point = of_point_and_range(operation, operands)) return *point;
   Cell ranges[3];
   for (std::size_t i = 0; i < operands.size(); ++i) ranges[i] = spread(operands[i]);
   return of_ranges(operation, std::span(ranges, operands.size()));
+}
+
+/// The sum of a point and a range that it absorbs, and the maximum or minimum of a point and a
+/// range that it is beyond.
+std::optional<NumberRange> Ranges::of_point_and_range(const ElementOperation& operation,
+                                                      std::span<const Cell> operands) const {
+  if (operands.size() != 2 || operands[0].is_point == operands[1].is_point) return std::nullopt;
+  if (!operation.to.is_float()) return std::nullopt;
+  const bool is_first = operands[0].is_point;
+  const Cell& point = operands[is_first ? 0 : 1];
+  const Cell& range = operands[is_first ? 1 : 0];
+  switch (operation.code) {
+    case Element::Add:
+    case Element::Subtract: {
+      if (!is_absorbed(magnitude(range), point.low.real, point.shadow)) return std::nullopt;
+      const Cell zero = Scalar{};
+      const Cell both[] = {is_first ? point : zero, is_first ? zero : point};
+      return of_points(operation, both);
+    }
+    case Element::Maximum:
+    case Element::Minimum: {
+      if (!is_beyond(point, range, operation.code == Element::Maximum)) return std::nullopt;
+      const Cell both[] = {point, point};
+      return of_points(operation, both);
+    }
+    default:
+      return std::nullopt;
+  }
 }
 
 NumberRange Ranges::compared(const ElementOperation& operation, const Cell& a,
@@ -416,7 +480,7 @@ NumberRange Ranges::of_ranges(const ElementOperation& operation,
   switch (operation.code) {
     case Element::Multiply:
       if (is_exact_zero(a, to) || is_exact_zero(b, to)) return Scalar{};  // ranges are finite
-      return at_corners();
+      return beyond_underflow(at_corners(), a, b);
     case Element::Add:
     case Element::Subtract:
       return at_corners();
@@ -425,7 +489,7 @@ NumberRange Ranges::of_ranges(const ElementOperation& operation,
       const bool excludes_zero = b.low.real > margin || b.high.real < -margin;
       if (!excludes_zero) return unknown(to);
       if (is_exact_zero(a, to)) return Scalar{};
-      return at_corners();
+      return beyond_underflow(at_corners(), a, b);
     }
     default:
       break;
@@ -435,7 +499,11 @@ NumberRange Ranges::of_ranges(const ElementOperation& operation,
   const double margin = kRoundedEnds * (a.high.real - a.low.real);
   const double least = a.low.real - (known.excludes_least ? margin : 0);
   if (known.excludes_least ? !(least > known.least) : !(least >= known.least)) return unknown(to);
-  return hull({corner(a.low, a.low), corner(a.high, a.high)}, to);
+  const Cell result = hull({corner(a.low, a.low), corner(a.high, a.high)}, to);
+  const bool may_underflow =
+      operation.code == Element::Exponential || operation.code == Element::Logistic;
+  const Cell one = Scalar{1};
+  return may_underflow ? beyond_underflow(result, one, one) : result;
 }
 
 void Ranges::add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type) const {
@@ -473,6 +541,9 @@ NumberRange Ranges::result(const Accumulator& sum, ElementType type) const {
     return {points, shadow};
   }
   if (!std::isfinite(points.real) || !std::isfinite(sum.shadow)) return unknown(type);
+  if (is_absorbed(std::max(std::fabs(sum.low), std::fabs(sum.high)), points.real, sum.shadow)) {
+    return {points, sum.shadow + kNoise * drawn() * sum.points.size};
+  }
   // What points add up to is rounded by as much as its largest term.
   const double margin = std::fabs(points.real - sum.shadow) + kNoise * sum.points.size;
   Scalar low = points;

@@ -70,6 +70,8 @@ class Ranges {
 
  private:
   Cell of_ranges(const ElementOperation& operation, std::span<const Cell> operands) const;
+  std::optional<Cell> of_point_and_range(const ElementOperation& operation,
+                                         std::span<const Cell> operands) const;
   Cell of_points(const ElementOperation& operation, std::span<const Cell> operands) const;
   double drawn() const;
   Cell compared(const ElementOperation& operation, const Cell& a, const Cell& b) const;
