@@ -51,7 +51,7 @@ TEST_CASE(
     "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
     "one-sided "
     "plans, in JSON and in text, and algorithms of MSCCL, 4,550 for executing modules of XLA, "
-    "3,550 for "
+    "4,700 for "
     "their relation at every node, 1,200 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto relations = [](const std::string& name) { return name == "relation"; };
@@ -82,8 +82,11 @@ TEST_CASE(
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
   // for all-to-alls, and for manual parts, in which every device has tensors of its own.
   // 350 lines are for sums of which every device has some summands, as those of microbatches, and
-  // for what several programs share.
-  CHECK(checker_lines(relations) < 3550);
+  // for what several programs share. 1,100 lines are for modules as XLA's backend for GPUs leaves
+  // them: bitcasts by both layouts, expanded gathers and scatters, places along dimensions that are
+  // put together, and one form for what reshapes, transposes, dots, reductions and slices make of
+  // one tensor.
+  CHECK(checker_lines(relations) < 4700);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
   CHECK(checker_lines(several) < 1200);
