@@ -13,11 +13,14 @@ using kernel::xla::Node;
 using kernel::xla::Tensors;
 
 /// Sizes of a whole tensor after a reshape of arrays: where a group of dimensions has more
-/// elements in the whole, the first of its dimensions is larger.
-Index reshaped(const Index& own, const Index& whole, const Index& to) {
+/// elements in the whole, the first of its dimensions is larger; or that which segments begin with,
+/// which are `runs` long and as far apart, if there are several.
+Index reshaped(const Index& own, const Index& whole, const Index& to,
+               const std::vector<std::pair<std::int64_t, std::int64_t>>& runs = {}) {
   Index sizes = to;
   for (std::size_t i = 0, j = 0; i < own.size() && j < to.size();) {
     const std::size_t first = j;
+    const std::size_t dimension = i;
     std::int64_t a = own[i], b = to[j], ratio = own[i] == 0 ? 1 : whole[i] / own[i];
     ++i;
     ++j;
@@ -32,6 +35,16 @@ Index reshaped(const Index& own, const Index& whole, const Index& to) {
     }
     // Dimensions of size 1 go with those beside them.
     while (i < own.size() && own[i] == 1 && (j == to.size() || to[j] != 1)) ratio *= whole[i++];
+    if (i == dimension + 1 && dimension < runs.size() && runs[dimension].first > 0) {
+      std::int64_t inner = 1;
+      std::size_t k = j;
+      while (k > first && inner < runs[dimension].first) inner *= to[--k];
+      const std::int64_t of_run = runs[dimension].second / runs[dimension].first;
+      if (inner == runs[dimension].first && ratio % of_run == 0) {
+        sizes[k] *= of_run;
+        ratio /= of_run;
+      }
+    }
     std::size_t at = first;
     while (at + 1 < j && to[at] == 1) ++at;
     while (j < to.size() && to[j] == 1 && (i == own.size() || own[i] != 1)) ++j;
@@ -96,7 +109,7 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
       operand.at(static_cast<std::size_t>(order[k])) = sizes[k];
     request(here.operands[0], operand);
     derive_all(node, {with_sizes(here.operands[0], operand)}, {});
-  } else if (opcode == "reshape" || opcode == "bitcast") {
+  } else if (opcode == "reshape") {
     if (of_[here.operands[0]].empty())
       request(here.operands[0], reshaped(own_sizes(node), sizes, own_sizes(here.operands[0])));
     derive_all(node, {of_[here.operands[0]]}, sizes);
@@ -138,6 +151,7 @@ bool RelationSearch::by_elements(std::size_t node, const Index& sizes) {
 void RelationSearch::relate(std::size_t node) {
   const Node& here = modules_.local().nodes[node];
   const std::string& opcode = here.instruction->opcode;
+  if (modules_.has_own() && modules_.has_numbers(node) && derive(node, {}, {2})) return;
   if (opcode == "constant") {
     if (own_sizes(node).empty()) derive(node, {}, {});
     return;
@@ -164,14 +178,14 @@ void RelationSearch::relate(std::size_t node) {
     return;
   }
   if (opcode == "broadcast") return broadcasts(node, first);
-  if (opcode == "reshape" || opcode == "bitcast") return reshapes(node, first);
+  if (opcode == "reshape") return reshapes(node, first);
   if (opcode == "slice") {
     for (const std::size_t fact : first) slices(node, fact);
     return;
   }
   if (opcode == "dynamic-slice") {
     for (const std::size_t fact : first) derive(node, {fact}, {});
-    if (!of_[node].empty() && modules_.borders().empty()) return;
+    if (!of_[node].empty() && !modules_.has_own()) return;
   }
   std::vector<Numbers> choices;
   for (std::size_t k = 0; k < here.operands.size(); ++k) {
@@ -193,6 +207,8 @@ RelationSearch::Numbers RelationSearch::made_of(std::size_t tensor, const std::s
     const Tensors::Tensor& each = modules_.tensors().at(indexed_);
     made_of_[{SIZE_MAX, each.form.opcode}].push_back(indexed_);
     if (!each.operands.empty()) made_of_[{each.operands[0], each.form.opcode}].push_back(indexed_);
+    if (each.form.opcode == "reshape" || each.form.opcode == "transpose")
+      made_of_[{modules_.tensors().moved(indexed_).base, "moved"}].push_back(indexed_);
   }
   const auto found = made_of_.find({tensor, opcode});
   return found == made_of_.end() ? Numbers() : found->second;
@@ -222,6 +238,36 @@ Index RelationSearch::likely_sizes(const Node& node, std::size_t operand) const 
   return sizes;
 }
 
+std::optional<Index> RelationSearch::joined_part(const Node& node, std::size_t fact,
+                                                 Index hint) const {
+  const auto& places = modules_.facts()[fact].places;
+  bool is_part = false;
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    const kernel::xla::Place& place = modules_.places().at(places[k]);
+    const std::int64_t begin = hint[k];
+    const std::int64_t end = begin + node.shape.sizes[k];
+    if (node.shape.sizes[k] == place.size) continue;
+    std::set<std::pair<std::int64_t, std::int64_t>> taken;
+    bool is_one = true;  // of several segments
+    for (const auto& all : place.devices) {
+      is_one = is_one && all.size() > 1;
+      for (const auto& each : all) {
+        if (each.at < end && each.at + each.size > begin) taken.insert({each.of, each.size});
+      }
+    }
+    if (!is_one || taken.empty()) continue;
+    std::int64_t last = taken.begin()->first;
+    for (const auto& [of, size] : taken) {
+      if (of > last) return std::nullopt;
+      last = std::max(last, of + size);
+    }
+    hint[k] = taken.begin()->first;
+    hint[places.size() + k] = last;
+    is_part = true;
+  }
+  return is_part ? std::optional(hint) : std::nullopt;
+}
+
 void RelationSearch::slices(std::size_t node, std::size_t fact) {
   const Node& here = modules_.local().nodes[node];
   const Index& own = own_sizes(here.operands[0]);
@@ -240,6 +286,17 @@ void RelationSearch::slices(std::size_t node, std::size_t fact) {
   }
   const bool is_known = std::find(known.begin(), known.end(), hint) != known.end();
   if (is_known && derive(node, {fact}, hint, true)) return;
+  if (const auto one = joined_part(here, fact, hint); one && derive(node, {fact}, *one, true))
+    return;
+  const auto& places = modules_.facts()[fact].places;
+  const auto& tensors = modules_.tensors();
+  const std::size_t base = tensors.moved(modules_.facts()[fact].tensor).base;
+  bool is_whole = modules_.has_own() || tensors.at(base).form.opcode == "concatenate";
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    const kernel::xla::Place& place = modules_.places().at(places[k]);
+    is_whole = is_whole && (own_sizes(node)[k] == own[k] || place.size == place.whole);
+  }
+  if (is_whole) derive(node, {fact}, hint, true);
   // That of a microbatch is no slice of the whole batch.
   const bool is_part = derive(node, {fact}, {}, true);
   if (!is_part && derive(node, {fact}, hint, true)) return;
@@ -264,19 +321,37 @@ void RelationSearch::broadcasts(std::size_t node, const Numbers& facts) {
   }
 }
 
+std::vector<std::pair<std::int64_t, std::int64_t>> RelationSearch::runs_of(std::size_t fact) const {
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs;
+  for (const std::size_t each : modules_.facts()[fact].places) {
+    runs.emplace_back(0, 0);
+    const kernel::xla::Place& place = modules_.places().at(each);
+    if (place.devices.empty() || place.devices[0].size() < 2) continue;
+    const auto& all = place.devices[0];
+    const std::int64_t apart = all[1].of - all[0].of;
+    if (apart > 0 && apart % all[0].size == 0) runs.back() = {all[0].size, apart};
+  }
+  return runs;
+}
+
 void RelationSearch::reshapes(std::size_t node, const Numbers& facts) {
   const Node& here = modules_.local().nodes[node];
   for (const std::size_t fact : facts) {
     const Tensors::Tensor& whole = modules_.tensors().at(modules_.facts()[fact].tensor);
-    const bool is_reshape = whole.form.opcode == "reshape";
-    const std::size_t base = is_reshape ? whole.operands[0] : modules_.facts()[fact].tensor;
+    const std::size_t base = modules_.tensors().moved(modules_.facts()[fact].tensor).base;
     // Those that the other module has, before a guess: where dimensions of one index are
     // ambiguous it is one of these.
     std::vector<Index> candidates;
-    for (const std::size_t each : made_of(base, "reshape"))
-      candidates.push_back(modules_.tensors().at(each).sizes);
-    const Index guess = reshaped(own_sizes(here.operands[0]), whole.sizes, own_sizes(node));
-    if (is_reshape) candidates.push_back(modules_.tensors().at(base).sizes);
+    Numbers moved = made_of(base, "moved");
+    moved.push_back(base);
+    for (const std::size_t each : moved) {
+      const Index& sizes = modules_.tensors().at(each).sizes;
+      const bool is_new =
+          std::find(candidates.begin(), candidates.end(), sizes) == candidates.end();
+      if (is_new && sizes.size() == own_sizes(node).size()) candidates.push_back(sizes);
+    }
+    const Index guess =
+        reshaped(own_sizes(here.operands[0]), whole.sizes, own_sizes(node), runs_of(fact));
     bool found = false;
     for (const Index& sizes : candidates) found = derive(node, {fact}, sizes) || found;
     if (!found) derive(node, {fact}, guess);

@@ -106,7 +106,13 @@ class RelationSearch {
   bool by_elements(std::size_t node, const Index& sizes);
   void broadcasts(std::size_t node, const Numbers& facts);
   void reshapes(std::size_t node, const Numbers& facts);
+  /// Where an array has several segments of the whole, how long they are and how far apart there;
+  /// of every dimension.
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs_of(std::size_t fact) const;
   void slices(std::size_t node, std::size_t fact);
+  /// The hint for a slice of what was joined: of the whole what it is on some device.
+  std::optional<Index> joined_part(const kernel::xla::Node& node, std::size_t fact,
+                                   Index hint) const;
   /// The tensors that an operation makes of that of a fact.
   Numbers made_of(std::size_t tensor, const std::string& opcode);
   /// Of an operand of which nothing is known; dimensions that another has, too, are its.

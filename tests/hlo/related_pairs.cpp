@@ -284,6 +284,7 @@ std::vector<Pair> right_pairs() {
        x + "  ROOT y = f32[4,8] sort(x), dimensions={1}, to_apply=add\n", ".. -> .."},
   };
   for (Pair& pair : loop_pairs()) all.push_back(std::move(pair));
+  for (Pair& pair : moved_pairs()) all.push_back(std::move(pair));
   return all;
 }
 

@@ -49,6 +49,8 @@ constexpr const char* kAlongB =
 
 /// Right pairs with loops and all-to-alls.
 std::vector<Pair> loop_pairs();
+/// Right pairs with other layouts, and with what a compiler expands or joins.
+std::vector<Pair> moved_pairs();
 /// Right pairs, these among them: of every rule a case to which it applies.
 std::vector<Pair> right_pairs();
 

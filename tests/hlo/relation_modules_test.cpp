@@ -94,13 +94,17 @@ TEST_CASE("calls, tuples and copies are taken apart") {
   CHECK(nodes_of(x + "  t = (f32[4]) tuple(x)\n"
                      "  ROOT y = f32[4] custom-call(t), custom_call_target=\"AwsNeuronSilu\"\n") ==
         "parameter custom-call -> 1");
-  // A bitcast is a reshape where the last dimension is first in memory.
+  // A bitcast is a reshape where the last dimension is first in memory, or else transposes.
   const std::string matrix = "  x = f32[2,3]{1,0} parameter(0)\n";
-  CHECK(nodes_of(matrix + "  ROOT y = f32[6]{0} bitcast(x)\n") == "parameter bitcast(0) -> 1");
+  CHECK(nodes_of(matrix + "  ROOT y = f32[6]{0} bitcast(x)\n") == "parameter reshape(0) -> 1");
   CHECK(nodes_of(matrix + "  ROOT y = s32[6]{0} bitcast(x)\n") == "parameter bitcast[0] -> 1");
-  CHECK(nodes_of(matrix + "  ROOT y = f32[3,2]{0,1} bitcast(x)\n") == "parameter bitcast[0] -> 1");
+  CHECK(nodes_of(matrix + "  ROOT y = f32[3,2]{0,1} bitcast(x)\n") ==
+        "parameter transpose(0) -> 1");
+  // Back is where it came from.
+  CHECK(nodes_of(matrix + "  r = f32[3,2]{1,0} bitcast(x)\n  ROOT y = f32[2,3] reshape(r)\n") ==
+        "parameter reshape(0) -> 0");
   CHECK(nodes_of("  x = f32[2,3]{0,1} parameter(0)\n  ROOT y = f32[6]{0} bitcast(x)\n") ==
-        "parameter bitcast[0] -> 1");
+        "parameter transpose(0) reshape(1) -> 2");
   CHECK(nodes_of("  x = f32[8,128]{1,0:T(8,128)} parameter(0)\n"
                  "  ROOT y = f32[1024]{0} bitcast(x)\n") == "parameter bitcast[0] -> 1");
   // Several results, and what has no array.

@@ -461,41 +461,60 @@ DerivedFacts::DerivedFacts(const SmallProgram& program, const std::string& whole
       local(kernel::xla::read_module(local_text, "local")),
       modules(whole, local, {1, static_cast<std::int64_t>(program.devices())}, program.relations(),
               {}, budget) {
-  std::map<std::string, std::size_t> nodes;
+  // By step; of a gather or scatter there may be a reshape, too. A reshape back is none.
+  std::map<std::string, std::vector<std::size_t>> nodes;
   for (std::size_t k = 0; k < modules.local().nodes.size(); ++k)
-    nodes[modules.local().nodes[k].instruction->name] = k;
-  std::vector<std::vector<std::size_t>> facts(program.count());
+    nodes[modules.local().nodes[k].instruction->name].push_back(k);
+  std::map<std::size_t, std::vector<std::size_t>> facts;  // by node
   for (std::size_t k = 0; k < modules.facts().size(); ++k) {
-    const auto& name = modules.local().nodes[modules.facts()[k].node].instruction->name;
-    const auto step = static_cast<std::size_t>(std::stoi(name.substr(1)));
-    facts[step].push_back(k);
-    all.emplace_back(step, modules.facts()[k]);
+    const std::size_t node = modules.facts()[k].node;
+    const auto& name = modules.local().nodes[node].instruction->name;
+    facts[node].push_back(k);
+    all.emplace_back(static_cast<std::size_t>(std::stoi(name.substr(1))), modules.facts()[k]);
   }
   for (std::size_t k = 0; k < program.count(); ++k) {
     const Step& step = program.at(k);
     if (step.opcode == "parameter") continue;
-    const std::size_t count = step.operands.size();
-    std::set<std::pair<std::size_t, std::size_t>> ranges = {{0, count}, {0, 0}};
-    if (count > 0) ranges.insert({{0, 1}, {1, count}});
-    for (const auto& [begin, end] : ranges) {
-      std::vector<std::vector<std::size_t>> choices = {{}};
-      for (std::size_t i = begin; i < end; ++i) {
-        std::vector<std::vector<std::size_t>> next;
-        for (const auto& choice : choices) {
-          for (const std::size_t fact : facts[step.operands[i]]) {
-            if (next.size() == 6) break;
-            next.push_back(choice);
-            next.back().push_back(fact);
-          }
+    const auto& own = nodes[fmt::format("v{}", k)];
+    for (const std::size_t number : own) {
+      const kernel::xla::Node& node = modules.local().nodes[number];
+      const bool is_last = number == own.back();
+      std::vector<Index> hints = step.hints;
+      if (node.instruction->opcode == "reshape" && step.opcode != "reshape") {
+        hints = {node.shape.sizes};
+        if (is_last) hints.emplace_back();
+        for (const Axis& each : step.axes) {
+          if (is_last) hints.back().push_back(each.whole);
         }
-        choices = std::move(next);
+        for (const std::size_t each : facts[node.operands[0]]) {
+          Index sizes = modules.tensors().at(modules.facts()[each].tensor).sizes;
+          while (sizes.size() > node.shape.sizes.size() && sizes.back() == 1) sizes.pop_back();
+          hints.push_back(sizes);
+        }
       }
-      for (const auto& choice : choices) {
-        for (const Index& hint : step.hints) {
-          auto fact = modules.follows(nodes.at(fmt::format("v{}", k)), choice, hint);
-          if (!fact) continue;
-          all.emplace_back(k, *fact);
-          if (facts[k].size() < 3) facts[k].push_back(modules.add(std::move(*fact)));
+      const std::size_t count = node.operands.size();
+      std::set<std::pair<std::size_t, std::size_t>> ranges = {{0, count}, {0, 0}};
+      if (count > 0) ranges.insert({{0, 1}, {1, count}});
+      for (const auto& [begin, end] : ranges) {
+        std::vector<std::vector<std::size_t>> choices = {{}};
+        for (std::size_t i = begin; i < end; ++i) {
+          std::vector<std::vector<std::size_t>> next;
+          for (const auto& choice : choices) {
+            for (const std::size_t fact : facts[node.operands[i]]) {
+              if (next.size() == 6) break;
+              next.push_back(choice);
+              next.back().push_back(fact);
+            }
+          }
+          choices = std::move(next);
+        }
+        for (const auto& choice : choices) {
+          for (const Index& hint : hints) {
+            auto fact = modules.follows(number, choice, hint);
+            if (!fact) continue;
+            if (is_last) all.emplace_back(k, *fact);
+            if (facts[number].size() < 3) facts[number].push_back(modules.add(std::move(*fact)));
+          }
         }
       }
     }

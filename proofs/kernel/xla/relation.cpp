@@ -48,6 +48,63 @@ Op reducer_named(const std::string& name) {
   return kReducers.at(name);
 }
 
+/// Integers that follow from constants and the numbers of devices, by node.
+std::vector<Value> known_numbers(const FlatModule& flat, Interpreter& interpreter,
+                                 std::size_t count, Budget& budget) {
+  std::vector<Value> known(flat.nodes.size());
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const Node& node = flat.nodes[i];
+    const std::string& opcode = node.instruction->opcode;
+    const Shape& shape = node.shape;
+    const bool is_id = opcode == "partition-id" || opcode == "replica-id";
+    if (!(shape.type.is_integer() || shape.type.is_boolean()) || shape.elements() > kMaxNumbers ||
+        shape.elements() < 1)
+      continue;
+    const bool has_operands =
+        std::all_of(node.operands.begin(), node.operands.end(),
+                    [&](std::size_t each) { return !known[each].devices.empty(); });
+    if (!has_operands || node.operands.size() != node.instruction->operands.size() ||
+        !(is_id || opcode == "constant" || opcode == "iota" ||
+          (node.is_function && !node.operands.empty() && !node.instruction->shape.is_tuple)))
+      continue;
+    Interpreter::Operands operands;
+    for (const std::size_t each : node.operands) operands.push_back(&known[each]);
+    budget.spend(count);
+    try {
+      Value value = interpreter.result(*node.computation, *node.instruction, operands);
+      const bool fits =
+          value.devices.size() == count &&
+          std::all_of(value.devices.begin(), value.devices.end(), [&](const TensorPtr& tensor) {
+            return tensor->type == shape.type && tensor->sizes == shape.sizes;
+          });
+      if (fits) known[i] = std::move(value);
+    } catch (const CheckFailure&) {
+      continue;  // Nothing is known of it.
+    }
+  }
+  return known;
+}
+
+/// The tensor of such integers, if devices have different ones.
+std::optional<std::size_t> WholeModule::own_numbers(const Value& value) {
+  constexpr std::size_t kMost = 16;
+  Form form{"numbers", "", {}};
+  for (const TensorPtr& each : value.devices) {
+    Index& own = form.numbers.emplace_back();
+    for (const Cell& cell : each->cells) {
+      const auto known = numbers_->known(cell, each->type);
+      if (!known || each->cells.size() > kMost) return std::nullopt;
+      own.push_back(*known);
+    }
+  }
+  Numbering alike = numbered(form.numbers);
+  if (!has_own || form.numbers.size() != places.devices() ||
+      std::all_of(alike.begin(), alike.end(), [](std::uint32_t device) { return device == 0; }))
+    return std::nullopt;
+  return tensors.family(std::move(form), {}, kind_of(value.devices[0]->type),
+                        value.devices[0]->sizes, std::move(alike));
+}
+
 Runners::Runners(const Devices& devices) : all(devices), ids(devices.count()) {
   std::iota(ids.begin(), ids.end(), 0);
 }
@@ -58,6 +115,7 @@ WholeModule::WholeModule(const Module& module, const std::set<std::string>& equa
       places(devices.count()),
       are_own(has_own_inputs),
       devices_(devices),
+      budget_(budget),
       numbers_(make_numbers(0, 0)),
       interpreter_(module, *numbers_, devices_, budget) {
   const FlatModule flat(module, budget);
@@ -99,6 +157,8 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
     tensors.vary(made[flat.inputs[k]], std::move(devices));
   }
   std::map<std::size_t, std::size_t> numbers;  // of variables, by node
+  std::vector<Value> known(flat.nodes.size());
+  if (has_own) known = known_numbers(flat, interpreter_, places.devices(), budget_);
   for (std::size_t i = 0; i < flat.nodes.size(); ++i) {
     const Node& node = flat.nodes[i];
     if (is_input[i]) continue;
@@ -116,6 +176,8 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
     } else if (result != flat.results.end()) {
       const auto& [loop, number] = result->second;
       tensor = variables[numbers.at(flat.loops[loop].variables[number])].result;
+    } else if (const auto own = own_numbers(known[i])) {
+      tensor = own;
     } else if (node.instruction->opcode == "constant") {
       tensor = tensors.constant(*node.instruction);
     } else if (node.is_function) {
@@ -241,39 +303,9 @@ std::size_t RelatedModules::add(Fact fact) {
   return facts_.size() - 1;
 }
 
-/// Integers that follow from constants and the numbers of devices.
 void RelatedModules::execute_numbers() {
   const std::size_t count = runners_.all.count();
-  known_.resize(local_.nodes.size());
-  for (std::size_t i = 0; i < known_.size(); ++i) {
-    const Node& node = local_.nodes[i];
-    const std::string& opcode = node.instruction->opcode;
-    const Shape& shape = node.shape;
-    const bool is_id = opcode == "partition-id" || opcode == "replica-id";
-    if (!(shape.type.is_integer() || shape.type.is_boolean()) || shape.elements() > kMaxNumbers ||
-        shape.elements() < 1)
-      continue;
-    const bool has_operands = std::all_of(node.operands.begin(), node.operands.end(),
-                                          [&](std::size_t each) { return has_numbers(each); });
-    if (!has_operands || node.operands.size() != node.instruction->operands.size() ||
-        !(is_id || opcode == "constant" || opcode == "iota" ||
-          (node.is_function && !node.operands.empty() && !node.instruction->shape.is_tuple)))
-      continue;
-    Interpreter::Operands operands;
-    for (const std::size_t each : node.operands) operands.push_back(&known_[each]);
-    budget_.spend(count);
-    try {
-      Value value = interpreter_.result(*node.computation, *node.instruction, operands);
-      const bool fits =
-          value.devices.size() == count &&
-          std::all_of(value.devices.begin(), value.devices.end(), [&](const TensorPtr& tensor) {
-            return tensor->type == shape.type && tensor->sizes == shape.sizes;
-          });
-      if (fits) known_[i] = std::move(value);
-    } catch (const CheckFailure&) {
-      continue;  // Nothing is known of it.
-    }
-  }
+  known_ = known_numbers(local_, interpreter_, count, budget_);
   if (runners_.ids.size() == count) return;
   for (Value& value : known_) {
     std::vector<TensorPtr> own;
@@ -284,11 +316,19 @@ void RelatedModules::execute_numbers() {
   }
 }
 
-/// By hint {0, sizes…}: all elements are one number, on all devices. By hint {1, dimension,
-/// sizes…}: they count up along a dimension, from any number.
+/// By hint {2}: a tensor of its own on every device. By hint {0, sizes…}: all elements are one
+/// number, on all devices. By hint {1, dimension, sizes…}: they count up along a dimension, from
+/// any number.
 std::optional<Fact> RelatedModules::of_numbers(std::size_t number, const Index& hint) {
   const Node& node = local_.nodes.at(number);
   const auto& devices = known_.at(number).devices;
+  if (hint == Index{2} && has_own_) {
+    const auto own = whole_.own_numbers(known_.at(number));
+    if (!own) return std::nullopt;
+    Fact fact{0, *own, {}, {}};
+    for (const std::int64_t size : node.shape.sizes) fact.places.push_back(places_.identity(size));
+    return fact;
+  }
   const bool counts = hint[0] == 1;
   const Index sizes(hint.begin() + std::min<std::ptrdiff_t>(counts ? 2 : 1, std::ssize(hint)),
                     hint.end());

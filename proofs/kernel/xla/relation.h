@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,10 +60,23 @@ struct FlatModule {
   struct LoopArray {
     std::size_t loop = 0, number = 0;
   };
-  std::map<std::size_t, LoopArray> variables, results;  ///< by their nodes
+  std::map<std::size_t, LoopArray> variables, results;      ///< by their nodes
+  std::vector<std::shared_ptr<const Instruction>> written;  ///< in place of bitcasts
   /// Of every instruction of the entry its first array, if it makes one.
   std::vector<std::optional<std::size_t>> of_entry;
 };
+
+/// The transposes and the reshape that a bitcast of an array of shape `from` is: elements keep
+/// their order in memory. Nothing where memory is not taken so.
+std::optional<std::vector<Instruction>> steps_of_bitcast(const Instruction& bitcast,
+                                                         const Shape& from);
+
+/// `{1,2}`
+std::string text_of(const Index& list);
+/// A gather or scatter at indices that are put together or reshaped, by those that they are made
+/// of; with nodes that `add` adds. Nothing for any other.
+std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& node,
+                                                 const std::function<std::size_t(Node)>& add);
 
 /// Where a part begins or ends that is written for one device.
 bool is_border(const Instruction& instruction);
@@ -86,6 +100,15 @@ std::optional<Op> reducer_of(const Module& module, const Instruction& instructio
 Form form_of(const Module& module, const Node& node, const std::vector<Index>& operands);
 /// The sizes of the result; nothing where the operands do not fit.
 std::optional<Index> sizes_of(const Form& form, const std::vector<Index>& operands);
+
+/// One of the factors of a row-major number: (number / stride) mod size.
+struct Digit {
+  std::int64_t stride = 1, size = 1;
+};
+using Digits = std::vector<Digit>;
+/// The dimension that a digit of more than one index is of.
+std::size_t dimension_of(const Digit& digit, const Index& sizes, const Index& strides);
+bool is_empty(const Index& sizes);
 
 /// Whole tensors, as functions of the inputs. Equal functions that are made the same way have the
 /// same number.
@@ -127,6 +150,19 @@ class Tensors {
   void spread(const std::vector<std::pair<std::size_t, std::size_t>>& variables);
   const Tensor& at(std::size_t number) const { return tensors_.at(number); }
   std::size_t count() const { return tensors_.size(); }
+  // relation_moves.cpp
+  struct Moved {
+    std::size_t base = 0;
+    std::vector<Digits> dimensions;  ///< of every dimension, outermost first
+    bool is_own = false;             ///< whether nothing is moved
+  };
+  Moved moved(std::size_t number) const;
+  /// Dimensions in a tensor of sizes `own` are those in one of sizes `next`, of which some are cut
+  /// or wider; these are digits as they are.
+  static void resize(std::vector<Digits>& dimensions, const Index& own, const Index& next);
+  /// Moved as these dimensions say.
+  std::optional<std::size_t> make_moved_as(std::size_t number,
+                                           const std::vector<Digits>& dimensions);
   bool is_scalar(std::size_t number, const std::string& value) const;
   /// Whether elements may be infinite or no numbers: what is computed from constants that are, or
   /// by a division by zero. Products with them are not linear.
@@ -139,6 +175,29 @@ class Tensors {
 
  private:
   std::size_t intern(Tensor tensor);
+  static std::optional<std::vector<Digits>> moved_by(const Form& form,
+                                                     const std::vector<Digits>& dimensions);
+  std::size_t make_moved(const Moved& moved);
+  std::optional<std::size_t> make_moved_back(std::size_t number,
+                                             const std::vector<Digits>& dimensions,
+                                             const Index& own);
+  std::optional<std::size_t> elements_of_moved(const Form& form, std::vector<std::size_t> operands,
+                                               const std::string& kind);
+  std::optional<std::size_t> moved_broadcast(const Moved& moved);
+  std::optional<std::vector<std::size_t>> cut_moved(Moved& moved, const Index& sizes,
+                                                    const Index& next) const;
+  std::optional<std::size_t> slice_of_moved(const Form& form, std::size_t operand);
+  std::optional<std::size_t> dynamic_slice_of_moved(const Form& form,
+                                                    const std::vector<std::size_t>& operands);
+  // relation_contractions.cpp
+  std::optional<std::size_t> dot_of_moved(const Form& form,
+                                          const std::vector<std::size_t>& operands,
+                                          const std::string& kind);
+  std::optional<std::size_t> reduction_of_moved(const Form& form,
+                                                const std::vector<std::size_t>& operands,
+                                                const std::string& kind);
+  std::optional<std::size_t> sum_of_batches(const Moved& moved, const Index& along);
+  std::optional<std::size_t> slice_of_dot(const Form& form, std::size_t operand);
   std::optional<std::size_t> simplified(const Form& form, const std::vector<std::size_t>& operands,
                                         const std::string& kind);
   bool update(std::size_t number);
@@ -239,6 +298,17 @@ class Places {
   /// What is left after a reduction over groups of devices; as reduced().
   Reduced summed(std::size_t partial, const std::vector<std::vector<std::size_t>>& groups,
                  Budget& budget);
+
+  // relation_grouping.cpp
+  /// Of several dimensions, places of all their elements, in row-major order, as one; nothing where
+  /// these are too many segments.
+  std::optional<std::vector<Segments>> joined(const std::vector<std::size_t>& places,
+                                              Budget& budget);
+  /// Places along dimensions of these sizes, of array and tensor, that have the same elements in
+  /// row-major order.
+  std::optional<std::vector<std::size_t>> split(const std::vector<std::size_t>& places,
+                                                const Index& own, const Index& sizes,
+                                                Budget& budget);
 
   // relation_parts.cpp
   /// Nothing where a device has an index twice.
@@ -366,9 +436,16 @@ class WholeModule {
   /// By device, the number of the one that a collective-permute takes the array from, from 1; 0
   /// where no device sends one.
   std::vector<std::size_t> sources_of(const Node& node);
-  /// What a collective of `module` makes of a tensor that every device has all elements of.
+  /// What a collective of `module` makes of a tensor that every device has all elements of; along
+  /// another dimension than it says, or as another collective of its groups, if these are given.
   std::optional<std::size_t> exchange_of(const Module& module, const Node& node,
-                                         std::size_t operand);
+                                         std::size_t operand,
+                                         std::optional<std::size_t> dimension = {},
+                                         const std::string& as = "");
+  std::optional<std::size_t> scattered(const Module& module, const Node& node, std::size_t operand,
+                                       std::size_t along);
+  /// Integers that devices know of each other, if they have different ones: relation.cpp.
+  std::optional<std::size_t> own_numbers(const Value& value);
   /// The number of a device, if it is one.
   std::optional<std::size_t> number_of_device(const Node& node);
 
@@ -378,6 +455,7 @@ class WholeModule {
   std::optional<std::size_t> manual_tensor(const FlatModule& flat, const Node& node,
                                            const std::vector<std::size_t>& made);
   Devices devices_;
+  Budget& budget_;
   std::unique_ptr<Arithmetic> numbers_;
   Interpreter interpreter_;
   std::set<std::size_t> varying_;  ///< variables that are not what they begin with is, everywhere
@@ -445,6 +523,8 @@ class RelatedModules {
   bool is_assumed(const Fact& fact, std::size_t tensor, const Fact& assumed) const;
   /// Of the module that is not partitioned.
   const std::vector<WholeModule::Border>& borders() const { return borders_; }
+  /// Whether devices may have tensors of their own.
+  bool has_own() const { return has_own_; }
   /// Without its share where that is all there is.
   std::optional<Fact> settled(Fact fact);
   /// A fact that keeps what every rule has to keep.

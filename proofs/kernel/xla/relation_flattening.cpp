@@ -33,14 +33,6 @@ bool is_note(const Instruction& instruction) {
 bool is_function(const Node& node) {
   const Instruction& instruction = *node.instruction;
   const std::string& opcode = instruction.opcode;
-  if (opcode == "bitcast") {
-    // With the last dimension first in memory it is a reshape.
-    const Shape& from = node.computation->instructions.at(instruction.operands.at(0)).shape;
-    const auto is_plain = [](const Shape& shape) {
-      return shape.tiles.empty() && std::is_sorted(shape.layout.rbegin(), shape.layout.rend());
-    };
-    return is_plain(from) && is_plain(instruction.shape) && from.type == instruction.shape.type;
-  }
   const bool is_call = calls_one_of(
       instruction, {"AwsNeuronGelu", "AwsNeuronGeluBackward", "AwsNeuronRmsNorm", "AwsNeuronSilu",
                     "AwsNeuronSiluBackward", "AwsNeuronSoftmax", "AwsNeuronSoftmaxBackward"});
@@ -206,6 +198,17 @@ class Flattening {
       if (!operand.node) return leaves(computation, instruction, shape);
       node.operands.push_back(*operand.node);
     }
+    if (opcode == "bitcast") {
+      if (const auto moved = bitcast(node)) return {moved, {}};
+    }
+    if (opcode == "reshape" && node.operands.size() == 1) {
+      if (const auto same = reshaped_back(node.operands[0], shape)) return {same, {}};
+    }
+    if (opcode == "gather" || opcode == "scatter") {
+      const auto one =
+          add_without_expansion(flat_, node, [&](Node next) { return add(std::move(next)); });
+      if (one) return {one, {}};
+    }
     std::string collective = opcode;
     if (opcode.ends_with("-start")) collective.resize(opcode.size() - 6);
     if (is_one_of(collective,
@@ -239,6 +242,40 @@ class Flattening {
       ++node.part;
     }
     return tree;
+  }
+
+  /// What was reshaped to this array, if that has this shape.
+  std::optional<std::size_t> reshaped_back(std::size_t number, const Shape& shape) const {
+    const Node& node = flat_.nodes[number];
+    if (node.instruction->opcode != "reshape" || node.operands.size() != 1) return std::nullopt;
+    const Shape& from = flat_.nodes[node.operands[0]].shape;
+    return from.sizes == shape.sizes && from.type == shape.type ? std::optional(node.operands[0])
+                                                                : std::nullopt;
+  }
+
+  /// As transposes and a reshape of the operand; nothing where it is none.
+  std::optional<std::size_t> bitcast(Node node) {
+    const Instruction& instruction = *node.instruction;
+    if (node.operands.size() != 1) malformed("the operands of a bitcast");
+    const Shape& from = node.computation->instructions.at(instruction.operands[0]).shape;
+    const Shape& operand = flat_.nodes[node.operands[0]].shape;
+    if (from.sizes != operand.sizes || !(from.type == operand.type)) return std::nullopt;
+    const auto steps = steps_of_bitcast(instruction, from);
+    if (!steps) return std::nullopt;
+    node.is_function = true;
+    for (const Instruction& each : *steps) {
+      flat_.written.push_back(std::make_shared<const Instruction>(each));
+      if (each.opcode == "reshape") {
+        if (const auto same = reshaped_back(node.operands[0], each.shape)) {
+          node.operands = {*same};
+          continue;
+        }
+      }
+      node.instruction = flat_.written.back().get();
+      node.shape = each.shape;
+      node.operands = {add(node)};
+    }
+    return node.operands[0];
   }
 
   /// The same tree of other arrays.

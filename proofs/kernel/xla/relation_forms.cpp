@@ -152,8 +152,7 @@ Form form_of(const Module& module, const Node& node, const std::vector<Index>& o
     form.numbers = {{instruction.number("iota_dimension", 0)}, node.shape.sizes};
   } else if (opcode == "broadcast") {
     form.numbers = {list("dimensions"), node.shape.sizes};
-  } else if (opcode == "reshape" || opcode == "bitcast") {
-    form.opcode = "reshape";
+  } else if (opcode == "reshape") {
     form.numbers = {node.shape.sizes};
   } else if (opcode == "transpose" || opcode == "reverse" || opcode == "concatenate") {
     form.numbers = {list("dimensions")};

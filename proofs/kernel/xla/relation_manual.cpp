@@ -37,15 +37,58 @@ std::vector<std::size_t> WholeModule::sources_of(const Node& node) {
 }
 
 /// What a collective makes of a tensor that every device has all elements of, its own.
+/// Whether it has the sizes of the node's result those who ask check.
 std::optional<std::size_t> WholeModule::exchange_of(const Module& module, const Node& node,
-                                                    std::size_t operand) {
+                                                    std::size_t operand,
+                                                    std::optional<std::size_t> dimension,
+                                                    const std::string& as) {
   const Instruction& instruction = *node.instruction;
-  std::string opcode = instruction.opcode;
+  std::string opcode = as.empty() ? instruction.opcode : as;
   if (opcode.ends_with("-start")) opcode.resize(opcode.size() - 6);
   if (!is_one_of(opcode, {"all-reduce", "all-gather", "all-to-all", "collective-permute",
                           "reduce-scatter"}))
     return std::nullopt;
   Form form{"collective", opcode, {}};
+  if (opcode == "all-reduce" || opcode == "collective-permute") {
+    // Element by element: of what is moved or joined, each by itself.
+    const Tensors::Moved moved = tensors.moved(operand);
+    const Tensors::Tensor base = tensors.at(moved.base);
+    if (!moved.is_own) {
+      const auto result = exchange_of(module, node, moved.base, {}, opcode);
+      return result ? tensors.make_moved_as(*result, moved.dimensions) : std::nullopt;
+    }
+    if (base.form.opcode == "concatenate") {
+      std::vector<std::size_t> parts;
+      for (const std::size_t each : base.operands) {
+        const auto part = exchange_of(module, node, each, {}, opcode);
+        if (!part) return std::nullopt;
+        parts.push_back(*part);
+      }
+      return tensors.make(base.form, std::move(parts), base.kind);
+    }
+  }
+  if (!dimension && instruction.has("dimensions"))
+    dimension = static_cast<std::size_t>(instruction.numbers("dimensions").at(0));
+  if (opcode == "reduce-scatter")
+    return dimension ? scattered(module, node, operand, *dimension) : std::nullopt;
+  if (opcode == "all-gather" && dimension) {
+    // Along that dimension of what is moved which is the outermost of this one.
+    Tensors::Moved moved = tensors.moved(operand);
+    const Index own = tensors.at(moved.base).sizes;
+    const bool is_moved = !moved.is_own && *dimension < moved.dimensions.size() &&
+                          !moved.dimensions[*dimension].empty();
+    if (is_moved) {
+      const Index strides = strides_of(own);
+      const Digit digit = moved.dimensions[*dimension][0];
+      const std::size_t from = dimension_of(digit, own, strides);
+      if (digit.stride == strides[from] && digit.size == own[from]) {
+        const auto result = exchange_of(module, node, moved.base, from);
+        if (!result) return std::nullopt;
+        Tensors::resize(moved.dimensions, own, tensors.at(*result).sizes);
+        return tensors.make_moved_as(*result, moved.dimensions);
+      }
+    }
+  }
   Index sizes = tensors.at(operand).sizes;
   const Numbering alike = tensors.alike(operand, places.devices());
   std::vector<std::vector<std::uint32_t>> keys(places.devices());
@@ -61,19 +104,17 @@ std::optional<std::size_t> WholeModule::exchange_of(const Module& module, const 
     std::size_t members = 0;
     const bool is_sum = opcode == "all-reduce";
     if (!is_sum) {
-      if (!instruction.has("dimensions")) return std::nullopt;
-      const auto along = static_cast<std::size_t>(instruction.numbers("dimensions").at(0));
+      if (!dimension) return std::nullopt;
+      const std::size_t along = *dimension;
       const auto count = std::ssize(groups.at(0));
       if (along >= sizes.size()) return std::nullopt;
       if (opcode == "all-gather")
         sizes[along] *= count;
       else if (sizes[along] % count != 0)
         return std::nullopt;
-      else if (opcode == "reduce-scatter")
-        sizes[along] /= count;
       form.numbers.push_back({static_cast<std::int64_t>(along)});
     }
-    if (is_sum || opcode == "reduce-scatter") {
+    if (is_sum) {
       const auto op = reducer_of(module, instruction);
       if (!op) return std::nullopt;
       form.text += " " + std::to_string(static_cast<int>(*op));
@@ -98,9 +139,32 @@ std::optional<std::size_t> WholeModule::exchange_of(const Module& module, const 
     }
     if (members != places.devices()) return std::nullopt;
   }
-  if (sizes != node.shape.sizes) return std::nullopt;
   return tensors.family(std::move(form), {operand}, tensors.at(operand).kind, sizes,
                         numbered(keys));
+}
+
+/// Every device's part of what an all-reduce makes.
+std::optional<std::size_t> WholeModule::scattered(const Module& module, const Node& node,
+                                                  std::size_t operand, std::size_t along) {
+  const auto all = exchange_of(module, node, operand, along, "all-reduce");
+  if (!all || along >= tensors.at(*all).sizes.size()) return std::nullopt;
+  const auto groups = interpreter_.groups_of(*node.instruction, true);
+  const auto count = std::ssize(groups.at(0));
+  Index sizes = tensors.at(*all).sizes;
+  if (sizes[along] % count != 0) return std::nullopt;
+  sizes[along] /= count;
+  if (count == 1) return all;
+  Form form{"numbers", "", std::vector<Index>(places.devices())};
+  for (const auto& group : groups) {
+    for (std::size_t k = 0; k < group.size(); ++k)
+      form.numbers.at(group[k]) = {static_cast<std::int64_t>(k) * sizes[along]};
+  }
+  Numbering alike = numbered(form.numbers);
+  std::vector<std::size_t> operands(sizes.size() + 1, tensors.scalar("0", type_called("s32")));
+  operands[0] = *all;
+  operands[along + 1] = tensors.family(std::move(form), {}, "s32", {}, std::move(alike));
+  const std::string kind = tensors.at(*all).kind;
+  return tensors.make({"dynamic-slice", "", {std::move(sizes)}}, std::move(operands), kind);
 }
 
 /// The number of a device, if it is one.
@@ -121,10 +185,11 @@ std::optional<std::size_t> WholeModule::manual_tensor(const FlatModule& flat, co
                                                       const std::vector<std::size_t>& made) {
   const Instruction& instruction = *node.instruction;
   if (const auto id = number_of_device(node)) return id;
-  if (instruction.opcode != "custom-call")
-    return has_own && node.operands.size() == 1
-               ? exchange_of(flat.module, node, made[node.operands[0]])
-               : std::nullopt;
+  if (instruction.opcode != "custom-call") {
+    if (!has_own || node.operands.size() != 1) return std::nullopt;
+    const auto result = exchange_of(flat.module, node, made[node.operands[0]]);
+    return result && tensors.at(*result).sizes == node.shape.sizes ? result : std::nullopt;
+  }
   const std::string& target = instruction.attribute("custom_call_target");
   const bool is_cut = starts_part(target);
   if ((!is_cut && !ends_part(target)) || node.part >= node.operands.size()) return std::nullopt;

@@ -275,8 +275,7 @@ std::optional<Fact> RelatedModules::moved(const Node& node, Form form, const Fac
   return made(node, form, facts, std::move(places));
 }
 
-/// Dimensions fall into groups of the same number of elements, of the array and of the tensor. In
-/// a group of several, only the first dimension that is more than one index may be cut.
+/// Dimensions fall into groups of the same number of elements, of the array and of the tensor.
 std::optional<Fact> RelatedModules::reshaped(const Node& node, const Fact& fact,
                                              const Index& sizes) {
   const Index& own = node.shape.sizes;
@@ -320,36 +319,15 @@ std::optional<Fact> RelatedModules::reshaped(const Node& node, const Fact& fact,
       for (std::size_t k = j0; k < j; ++k) places.push_back(places_.free(own[k], sizes[k]));
       continue;
     }
-    // The first element in the row-major order of the group's whole dimensions.
-    Index first(places_.devices(), 0);
-    bool may_be_cut = true;
-    std::int64_t stride = whole_a;
-    for (std::size_t k = i0; k < i; ++k) {
-      stride /= from[k];
-      const auto place = places_.fixed(fact.places[k]);
-      if (!place || (!may_be_cut && !places_.is_identity(*place))) return std::nullopt;
-      for (std::size_t device = 0; device < first.size(); ++device) {
-        const Segments& all = places_.at(*place).devices[device];
-        if (all.size() != 1 || all[0].size != from_own[k]) return std::nullopt;
-        first[device] += all[0].of * stride;
-      }
-      may_be_cut = may_be_cut && from_own[k] == 1;
-    }
-    may_be_cut = true;
-    stride = whole_b;
-    for (std::size_t k = j0; k < j; ++k) {
-      stride /= sizes[k];
-      std::vector<Segments> devices;
-      for (std::int64_t& rest : first) {
-        const std::int64_t of = rest / stride;
-        rest %= stride;
-        if (of + own[k] > sizes[k]) return std::nullopt;
-        devices.push_back({{0, of, own[k]}});
-      }
-      places.push_back(places_.segments(own[k], sizes[k], std::move(devices)));
-      if (!may_be_cut && !places_.is_identity(places.back())) return std::nullopt;
-      may_be_cut = may_be_cut && own[k] == 1;
-    }
+    const std::vector<std::size_t> group(fact.places.begin() + static_cast<std::ptrdiff_t>(i0),
+                                         fact.places.begin() + static_cast<std::ptrdiff_t>(i));
+    const auto range = [&](const Index& of) {
+      return Index(of.begin() + static_cast<std::ptrdiff_t>(j0),
+                   of.begin() + static_cast<std::ptrdiff_t>(j));
+    };
+    const auto split = places_.split(group, range(own), range(sizes), budget_);
+    if (!split) return std::nullopt;
+    places.insert(places.end(), split->begin(), split->end());
   }
   return made(node, {"reshape", "", {sizes}}, {&fact}, std::move(places), fact.partial);
 }

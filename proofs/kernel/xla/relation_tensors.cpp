@@ -308,12 +308,15 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   const std::string& opcode = form.opcode;
   if (opcode == "gather" && form.numbers[2].size() == 1) {
     // A gather clamps its indices by itself.
-    const Tensor indices = at(operands[1]);
+    const Moved moved = this->moved(operands[1]);
+    const Tensor indices = at(moved.base);
     const std::int64_t most = element_of(at(operands[0]).sizes, form.numbers[2][0]) -
                               element_of(form.numbers[6], form.numbers[2][0]);
     if (indices.form.opcode == "clamp" && integer(indices.operands[0]) == 0 &&
-        integer(indices.operands[2]) == most)
-      return make(form, {operands[0], indices.operands[1]}, kind);
+        integer(indices.operands[2]) == most) {
+      const auto free = make_moved_as(indices.operands[1], moved.dimensions);
+      return free ? make(form, {operands[0], *free}, kind) : std::nullopt;
+    }
   }
   if (opcode == "iota" && form.numbers[1].size() > 1) {
     const Index size = {element_of(form.numbers[1], form.numbers[0][0])};
@@ -321,37 +324,42 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     return line ? make({"broadcast", "", {form.numbers[0], form.numbers[1]}}, {*line}, kind)
                 : std::nullopt;
   }
+  if (opcode == "convert" && at(operands[0]).kind == kind) return operands[0];
+  if (op_called(opcode)) return elements_of_moved(form, operands, kind);
+  if (opcode == "dot") return dot_of_moved(form, operands, kind);
+  if (opcode == "reduce") return reduction_of_moved(form, operands, kind);
+  if (opcode == "dynamic-slice") return dynamic_slice_of_moved(form, operands);
   if (operands.size() != 1) return std::nullopt;
   const Tensor x = at(operands[0]);
-  if (opcode == "convert") return x.kind == kind ? std::optional(operands[0]) : std::nullopt;
   const bool is_broadcast = x.form.opcode == "broadcast";
-  if (opcode == "reshape") {
-    if (form.numbers[0] == x.sizes) return operands[0];
-    if (x.form.opcode == "reshape") return make(form, x.operands, kind);
-    if (is_broadcast && x.form.numbers[0].empty())
-      return make({"broadcast", "", {{}, form.numbers[0]}}, x.operands, kind);
-  }
-  if (opcode == "transpose") {
-    const Index& order = form.numbers[0];
-    if (std::is_sorted(order.begin(), order.end())) return operands[0];
-    if (x.form.opcode == "transpose") {
-      Index both;
-      for (const std::int64_t each : order) both.push_back(element_of(x.form.numbers[0], each));
-      return make({"transpose", "", {both}}, x.operands, kind);
+  if (opcode == "reshape" || opcode == "transpose") {
+    if (sizes_of(form, {x.sizes}) == x.sizes &&
+        (opcode == "reshape" || std::is_sorted(form.numbers[0].begin(), form.numbers[0].end())))
+      return operands[0];
+    if (is_empty(x.sizes)) return std::nullopt;
+    Moved moved = this->moved(operands[0]);
+    if (auto dimensions = moved_by(form, moved.dimensions)) {
+      moved.dimensions = std::move(*dimensions);
+      if (at(moved.base).form.opcode == "broadcast") {
+        if (const auto wide = moved_broadcast(moved)) return wide;
+      }
+      return make_moved(moved);
     }
-    if (is_broadcast) {
-      Index dimensions;
-      Index sizes;
-      for (const std::int64_t each : order) sizes.push_back(element_of(x.sizes, each));
-      for (const std::int64_t each : x.form.numbers[0])
-        dimensions.push_back(std::find(order.begin(), order.end(), each) - order.begin());
-      return make({"broadcast", "", {dimensions, sizes}}, x.operands, kind);
-    }
+    if (opcode == "reshape" && x.form.opcode == "reshape") return make(form, x.operands, kind);
   }
   if (opcode == "broadcast") {
     const Index& order = form.numbers[0];
     if (form.numbers[1] == x.sizes && std::is_sorted(order.begin(), order.end()))
       return operands[0];
+    if (!std::is_sorted(order.begin(), order.end())) {
+      Index turned(order.size()), sorted = order;
+      std::sort(sorted.begin(), sorted.end());
+      for (std::size_t k = 0; k < order.size(); ++k)
+        turned[k] = std::find(order.begin(), order.end(), sorted[k]) - order.begin();
+      const auto operand = make({"transpose", "", {turned}}, operands, kind);
+      return operand ? make({"broadcast", "", {sorted, form.numbers[1]}}, {*operand}, kind)
+                     : std::nullopt;
+    }
     // Only dimensions of one index are new.
     const auto elements = [](const Index& sizes) {
       return std::accumulate(sizes.begin(), sizes.end(), 1.0, [](double all, std::int64_t size) {
@@ -369,6 +377,21 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     }
   }
   if (opcode == "slice" && sizes_of(form, {x.sizes}) == x.sizes) return operands[0];
+  if (opcode == "slice" && x.form.opcode == "dot") return slice_of_dot(form, operands[0]);
+  if (opcode == "slice" && x.form.opcode == "concatenate") {
+    const auto along = static_cast<std::size_t>(x.form.numbers[0][0]);
+    std::int64_t begin = 0;
+    for (const std::size_t each : x.operands) {
+      const std::int64_t end = begin + at(each).sizes[along];
+      Form own = form;
+      own.numbers[0][along] -= begin;
+      own.numbers[1][along] -= begin;
+      const bool is_inside = begin <= form.numbers[0][along] && form.numbers[1][along] <= end;
+      if (is_inside && begin < end) return make(std::move(own), {each}, kind);
+      begin = end;
+    }
+  }
+  if (opcode == "slice") return slice_of_moved(form, operands[0]);
   return std::nullopt;
 }
 

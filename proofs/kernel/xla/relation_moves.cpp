@@ -1,0 +1,312 @@
+// Reshapes and transposes of tensors: where several make the same of a tensor, it is made one way.
+
+#include <algorithm>
+
+#include "proofs/kernel/xla/relation.h"
+
+namespace p2::kernel::xla {
+namespace {
+
+/// Along every dimension of `sizes` all digits, outermost first; nothing where a dimension would
+/// have a part of a digit that is none itself.
+std::optional<std::vector<Digits>> regrouped(const Digits& all, const Index& sizes) {
+  std::vector<Digits> dimensions;
+  Digits left(all.rbegin(), all.rend());
+  for (std::int64_t size : sizes) {
+    Digits& own = dimensions.emplace_back();
+    while (size > 1) {
+      if (left.empty()) return std::nullopt;
+      const Digit digit = left.back();
+      left.pop_back();
+      if (size % digit.size == 0) {
+        own.push_back(digit);
+        size /= digit.size;
+      } else if (digit.size % size == 0) {
+        const std::int64_t inner = digit.size / size;
+        own.push_back({digit.stride * inner, size});
+        left.push_back({digit.stride, inner});
+        size = 1;
+      } else {
+        return std::nullopt;
+      }
+    }
+  }
+  return left.empty() ? std::optional(dimensions) : std::nullopt;
+}
+
+std::int64_t size_of(const Digits& digits) {
+  std::int64_t size = 1;
+  for (const Digit& each : digits) size *= each.size;
+  return size;
+}
+
+Digits all_of(const std::vector<Digits>& dimensions) {
+  Digits all;
+  for (const auto& each : dimensions) all.insert(all.end(), each.begin(), each.end());
+  return all;
+}
+
+}  // namespace
+
+std::size_t dimension_of(const Digit& digit, const Index& sizes, const Index& strides) {
+  std::size_t k = 0;
+  while (digit.stride < strides[k] || sizes[k] == 1) ++k;
+  return k;
+}
+
+bool is_empty(const Index& sizes) {
+  return std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+}
+
+/// Digits of the row-major number of an element in a tensor that this one is made of by reshapes
+/// and transposes.
+Tensors::Moved Tensors::moved(std::size_t number) const {
+  const Tensor& tensor = at(number);
+  const std::string& opcode = tensor.form.opcode;
+  if (opcode == "transpose" || opcode == "reshape") {
+    Moved moved = this->moved(tensor.operands[0]);
+    if (auto dimensions = moved_by(tensor.form, moved.dimensions))
+      return {moved.base, std::move(*dimensions)};
+  }
+  Moved own{number, {}, true};
+  std::int64_t stride = 1;
+  for (std::size_t k = tensor.sizes.size(); k-- > 0;) {
+    own.dimensions.insert(own.dimensions.begin(), Digits());
+    if (tensor.sizes[k] != 1) own.dimensions[0] = {{stride, tensor.sizes[k]}};
+    stride *= tensor.sizes[k];
+  }
+  return own;
+}
+
+std::optional<std::vector<Digits>> Tensors::moved_by(const Form& form,
+                                                     const std::vector<Digits>& dimensions) {
+  if (form.opcode == "reshape") return regrouped(all_of(dimensions), form.numbers[0]);
+  std::vector<Digits> result;
+  for (const std::int64_t each : form.numbers[0])
+    result.push_back(dimensions.at(static_cast<std::size_t>(each)));
+  return result;
+}
+
+std::size_t Tensors::make_moved(const Moved& moved) {
+  Index sizes;
+  for (const Digits& dimension : moved.dimensions) sizes.push_back(size_of(dimension));
+  // Those side by side in both orders are one.
+  Digits digits;
+  for (const Digit& each : all_of(moved.dimensions)) {
+    if (!digits.empty() && digits.back().stride == each.stride * each.size) {
+      digits.back() = {each.stride, digits.back().size * each.size};
+    } else {
+      digits.push_back(each);
+    }
+  }
+  const Tensor base = at(moved.base);
+  if (digits.size() < 2 && base.form.opcode == "numbers")
+    return family(base.form, {}, base.kind, sizes, numbered(base.form.numbers));
+  std::vector<std::size_t> order(digits.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return digits[a].stride > digits[b].stride; });
+  Index parts, places(digits.size()), turned;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    parts.push_back(digits[order[k]].size);
+    places[order[k]] = static_cast<std::int64_t>(k);
+  }
+  for (const Digit& each : digits) turned.push_back(each.size);
+  std::size_t number = moved.base;
+  const auto step = [&](Form form, const Index& to) {
+    if (form.opcode == "reshape" && at(number).sizes == to) return;
+    const std::string kind = at(number).kind;
+    number = intern({std::move(form), {number}, kind, to});
+  };
+  if (digits.size() > 1) {
+    step({"reshape", "", {parts}}, parts);
+    step({"transpose", "", {places}}, turned);
+  }
+  step({"reshape", "", {sizes}}, sizes);
+  return number;
+}
+
+/// By make(), which puts it together with what the tensor is made by.
+std::optional<std::size_t> Tensors::make_moved_as(std::size_t number,
+                                                  const std::vector<Digits>& dimensions) {
+  Digits digits = all_of(dimensions);
+  Index sizes, turned, parts, places(digits.size());
+  for (const auto& dimension : dimensions) sizes.push_back(size_of(dimension));
+  std::vector<std::size_t> order(digits.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return digits[a].stride > digits[b].stride; });
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    parts.push_back(digits[order[k]].size);
+    places[order[k]] = static_cast<std::int64_t>(k);
+  }
+  const std::string kind = at(number).kind;
+  std::optional<std::size_t> result = make({"reshape", "", {parts}}, {number}, kind);
+  if (result) result = make({"transpose", "", {places}}, {*result}, kind);
+  return result ? make({"reshape", "", {sizes}}, {*result}, kind) : std::nullopt;
+}
+
+/// The other way round: `dimensions` are those of the result in a tensor of sizes `own`.
+std::optional<std::size_t> Tensors::make_moved_back(std::size_t number,
+                                                    const std::vector<Digits>& dimensions,
+                                                    const Index& own) {
+  const Digits digits = all_of(dimensions);
+  std::vector<std::size_t> order(digits.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return digits[a].stride > digits[b].stride; });
+  Index parts, places;
+  for (const Digit& each : digits) parts.push_back(each.size);
+  for (const std::size_t each : order) places.push_back(static_cast<std::int64_t>(each));
+  const std::string kind = at(number).kind;
+  std::optional<std::size_t> result = make({"reshape", "", {parts}}, {number}, kind);
+  if (result) result = make({"transpose", "", {places}}, {*result}, kind);
+  return result ? make({"reshape", "", {own}}, {*result}, kind) : std::nullopt;
+}
+
+/// A function of elements is that of what its operands are made of, moved as the one of these that
+/// was made first is. (Broadcasts are moved by what they are of.)
+std::optional<std::size_t> Tensors::elements_of_moved(const Form& form,
+                                                      std::vector<std::size_t> operands,
+                                                      const std::string& kind) {
+  std::optional<Moved> first;
+  for (const std::size_t each : operands) {
+    if (is_empty(at(each).sizes)) return std::nullopt;
+    Moved moved = this->moved(each);
+    if (is_one_of(at(moved.base).form.opcode, {"broadcast", "constant"})) continue;
+    if (first && first->base <= moved.base) continue;
+    first = std::move(moved);
+  }
+  if (!first || first->is_own) return std::nullopt;
+  const Index own = at(first->base).sizes;
+  for (std::size_t& each : operands) {
+    const auto moved = make_moved_back(each, first->dimensions, own);
+    if (!moved) return std::nullopt;
+    each = *moved;
+  }
+  const auto result = make(form, std::move(operands), kind);
+  return result ? make_moved_as(*result, first->dimensions) : std::nullopt;
+}
+
+/// Dimensions that are new in the broadcast may stand elsewhere, but not within others.
+std::optional<std::size_t> Tensors::moved_broadcast(const Moved& moved) {
+  const Tensor wide = at(moved.base);
+  const Index strides = strides_of(wide.sizes);
+  const Tensor narrow = at(wide.operands[0]);
+  const Index narrow_strides = strides_of(narrow.sizes);
+  std::vector<Digits> kept;
+  Index dimensions, sizes;
+  for (const Digits& digits : moved.dimensions) {
+    Digits own;
+    for (const Digit& each : digits) {
+      const std::size_t along = dimension_of(each, wide.sizes, strides);
+      const auto found = std::find(wide.form.numbers[0].begin(), wide.form.numbers[0].end(),
+                                   static_cast<std::int64_t>(along));
+      if (found == wide.form.numbers[0].end()) continue;
+      const auto from = static_cast<std::size_t>(found - wide.form.numbers[0].begin());
+      own.push_back({narrow_strides[from] * (each.stride / strides[along]), each.size});
+    }
+    if (!own.empty() && own.size() != digits.size()) return std::nullopt;
+    if (!own.empty()) {
+      dimensions.push_back(std::ssize(sizes));
+      kept.push_back(std::move(own));
+    }
+    sizes.push_back(size_of(digits));
+  }
+  const auto operand = make_moved_as(wide.operands[0], kept);
+  return operand ? make({"broadcast", "", {dimensions, sizes}}, {*operand}, wide.kind)
+                 : std::nullopt;
+}
+
+void Tensors::resize(std::vector<Digits>& dimensions, const Index& own, const Index& next) {
+  const Index strides = strides_of(own);
+  const Index new_strides = strides_of(next);
+  for (Digits& digits : dimensions) {
+    for (Digit& each : digits) {
+      const std::size_t k = dimension_of(each, own, strides);
+      if (next[k] != own[k]) each.size = next[k];
+      each.stride = new_strides[k] * (each.stride / strides[k]);
+    }
+  }
+}
+
+/// Where dimensions become `next` from `sizes`, and only such are cut that the tensor which is
+/// moved has as they are: which these are, by dimension. `moved` is then that of the smaller
+/// tensor.
+std::optional<std::vector<std::size_t>> Tensors::cut_moved(Moved& moved, const Index& sizes,
+                                                           const Index& next) const {
+  const Index& own = at(moved.base).sizes;
+  const Index strides = strides_of(own);
+  std::vector<std::size_t> along(sizes.size(), SIZE_MAX);
+  Index smaller = own;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    if (next[k] == sizes[k]) continue;
+    if (moved.dimensions[k].size() != 1 || next[k] < 2) return std::nullopt;
+    const Digit& digit = moved.dimensions[k][0];
+    along[k] = dimension_of(digit, own, strides);
+    if (digit.stride != strides[along[k]] || digit.size != own[along[k]]) return std::nullopt;
+    smaller[along[k]] = next[k];
+  }
+  resize(moved.dimensions, own, smaller);
+  return along;
+}
+
+std::optional<std::size_t> Tensors::slice_of_moved(const Form& form, std::size_t operand) {
+  Moved moved = this->moved(operand);
+  if (moved.is_own) return std::nullopt;
+  const Tensor base = at(moved.base);
+  const Index sizes = at(operand).sizes;
+  Index next;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    if (form.numbers[2][k] != 1) return std::nullopt;
+    next.push_back(form.numbers[1][k] - form.numbers[0][k]);
+  }
+  const auto along = cut_moved(moved, sizes, next);
+  if (!along) return std::nullopt;
+  Form own{"slice", "", {Index(base.sizes.size(), 0), base.sizes, Index(base.sizes.size(), 1)}};
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    if ((*along)[k] == SIZE_MAX) continue;
+    own.numbers[0][(*along)[k]] = form.numbers[0][k];
+    own.numbers[1][(*along)[k]] = form.numbers[1][k];
+  }
+  const auto slice = make(std::move(own), {moved.base}, base.kind);
+  return slice ? make_moved_as(*slice, moved.dimensions) : std::nullopt;
+}
+
+/// Likewise; where all of a dimension is taken it begins at 0.
+std::optional<std::size_t> Tensors::dynamic_slice_of_moved(
+    const Form& form, const std::vector<std::size_t>& operands) {
+  if (form.numbers[0] == at(operands[0]).sizes) return operands[0];
+  Moved moved = this->moved(operands[0]);
+  const Tensor base = at(moved.base);
+  const Index sizes = at(operands[0]).sizes;
+  const auto along = cut_moved(moved, sizes, form.numbers[0]);
+  if (!along || operands.size() < 2 || is_empty(sizes)) return std::nullopt;
+  Form own{"dynamic-slice", "", {base.sizes}};
+  const std::size_t zero = intern({{"constant", "0", {}}, {}, at(operands[1]).kind, {}});
+  std::vector<std::size_t> list(base.sizes.size() + 1, zero);
+  list[0] = moved.base;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    if ((*along)[k] == SIZE_MAX) continue;
+    own.numbers[0][(*along)[k]] = form.numbers[0][k];
+    list[(*along)[k] + 1] = operands[k + 1];
+  }
+  auto own_sizes = own.numbers[0];
+  if (base.form.opcode == "dynamic-slice") {
+    // Along other dimensions it is one.
+    const Index& inner = at(base.operands[0]).sizes;
+    bool is_one = at(base.operands[1]).kind == at(zero).kind;
+    std::vector<std::size_t> both = base.operands;
+    for (std::size_t k = 0; k < inner.size(); ++k) {
+      if (own_sizes[k] == base.sizes[k]) continue;
+      is_one = is_one && inner[k] == base.sizes[k];
+      both[k + 1] = list[k + 1];
+    }
+    if (is_one) list = std::move(both);
+  }
+  const std::size_t slice =
+      intern({std::move(own), std::move(list), base.kind, std::move(own_sizes)});
+  return make_moved_as(slice, moved.dimensions);
+}
+
+}  // namespace p2::kernel::xla

@@ -1,0 +1,563 @@
+// Tensors that are made in several ways have one form, and bitcasts are moves: element by element.
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/hlo/module_relation.h"
+#include "proofs/certificate/subject_certificates.h"
+#include "tests/hlo/modules.h"
+#include "tests/hlo/related_pairs.h"
+#include "tests/hlo/small_relations.h"
+
+namespace p2::hlo::small {
+namespace {
+
+using kernel::xla::Instruction;
+using kernel::xla::Shape;
+using kernel::xla::Tensors;
+using kernel::xla::type_called;
+
+Shape shape_of(const char* type, const Index& sizes) {
+  Shape shape;
+  shape.type = type_called(type);
+  shape.sizes = sizes;
+  return shape;
+}
+
+std::int64_t elements(const Index& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+/// Tensors, each made by an operation of others, with what the operation makes of their elements.
+class Made {
+ public:
+  explicit Made(std::uint32_t seed)
+      : random_(seed),
+        type_(seed % 4 == 0   ? "s8"
+              : seed % 4 == 1 ? "pred"
+                              : "f32"),
+        kind_(kernel::xla::kind_of(type_called(type_))),
+        tensors_({}) {}
+
+  void run() {
+    input(sizes_of_rank(below(4)));
+    for (int k = 0; k < 10; ++k) step();
+    WholeTensors wholes(tensors_, inputs_);
+    for (const auto& [tensor, elements] : all_) {
+      const Array& made = wholes.at(tensor);
+      REQUIRE(made.sizes == elements.sizes);
+      for (std::size_t k = 0; k < made.cells.size(); ++k) {
+        if (!is_same(made.cells[k], elements.cells[k])) {
+          FAIL("tensor ", tensor, " of ", fmt::format("{}", made.sizes), ", element ", k, ": ",
+               made.cells[k], " is not ", elements.cells[k], "; ", steps_);
+        }
+      }
+    }
+  }
+  int simplified() const { return simplified_; }
+
+ private:
+  using Known = std::pair<std::size_t, Array>;
+
+  std::size_t below(std::size_t end) { return random_() % end; }
+  Index sizes_of_rank(std::size_t rank) {
+    Index sizes;
+    for (std::size_t k = 0; k < rank; ++k) {
+      const std::int64_t size = std::vector<std::int64_t>{1, 2, 2, 3, 4, 6}[below(6)];
+      sizes.push_back(elements(sizes) * size > 64 ? 1 : size);
+    }
+    return sizes;
+  }
+  std::size_t input(const Index& sizes, bool is_index = false) {
+    const std::size_t number = inputs_.size();
+    Array array{sizes, {}};
+    for (std::int64_t k = 0; k < elements(sizes); ++k) {
+      const double drawn = static_cast<double>(below(5)) - (is_index ? 1 : 2);
+      array.cells.push_back(is_index || type_ != "pred" ? drawn : drawn > 0 ? 1 : 0);
+    }
+    inputs_[number] = array;
+    const std::string type = is_index ? "s32" : type_;
+    all_.emplace_back(tensors_.input(number, shape_of(type.c_str(), sizes)), array);
+    return all_.size() - 1;
+  }
+  /// The number in `all_`, or nothing where the operation is none.
+  std::optional<std::size_t> apply(const Form& form, const std::vector<std::size_t>& operands) {
+    std::vector<std::size_t> numbers;
+    std::vector<const Array*> arrays;
+    for (const std::size_t each : operands) {
+      numbers.push_back(all_[each].first);
+      arrays.push_back(&all_[each].second);
+    }
+    const auto made = tensors_.make(form, numbers, kind_);
+    if (!made) return std::nullopt;
+    Array array = evaluate(form, arrays, tensors_.at(*made).sizes, type_);
+    simplified_ += tensors_.at(*made).form != form || tensors_.at(*made).operands != numbers;
+    steps_ +=
+        fmt::format("{} = {} {} {} of {}; ", *made, form.opcode, form.text, form.numbers, numbers);
+    all_.emplace_back(*made, std::move(array));
+    return all_.size() - 1;
+  }
+  std::size_t some() {
+    for (;;) {
+      const std::size_t k = below(all_.size());
+      if (tensors_.at(all_[k].first).kind == kind_) return k;
+    }
+  }
+  const Index& sizes(std::size_t k) const { return all_[k].second.sizes; }
+
+  /// One of its dimensions becomes two, or two become one.
+  std::size_t reshaped(std::size_t x) {
+    Index to;
+    for (const std::int64_t size : sizes(x)) {
+      const std::int64_t part = std::vector<std::int64_t>{1, 2, 3, 4}[below(4)];
+      if (!to.empty() && below(3) == 0) {
+        to.back() *= size;
+      } else if (size % part == 0 && below(2) == 0) {
+        to.push_back(part);
+        to.push_back(size / part);
+      } else {
+        to.push_back(size);
+      }
+      if (below(6) == 0) to.push_back(1);
+    }
+    return apply({"reshape", "", {to}}, {x}).value();
+  }
+  std::size_t transposed(std::size_t x) {
+    Index order(sizes(x).size());
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random_);
+    return apply({"transpose", "", {order}}, {x}).value();
+  }
+  std::size_t moved(std::size_t x) {
+    for (std::size_t k = below(4); k-- > 0;) x = below(2) == 0 ? reshaped(x) : transposed(x);
+    return x;
+  }
+  /// Of these sizes.
+  std::size_t other(const Index& to) {
+    if (below(3) != 0) {
+      for (std::size_t k = 0; k < all_.size(); ++k) {
+        const std::size_t x = some();
+        if (elements(sizes(x)) != elements(to)) continue;
+        return apply({"reshape", "", {to}}, {moved(x)}).value();
+      }
+    }
+    return below(2) == 0 ? input(to)
+                         : apply({"reshape", "", {to}}, {moved(input({elements(to)}))}).value();
+  }
+
+  void step() {
+    std::size_t x = moved(some());
+    const Index own = sizes(x);
+    const std::size_t rank = own.size();
+    switch (below(8)) {
+      case 0: {
+        const std::vector<const char*> names =
+            type_ == "pred" ? std::vector<const char*>{"and", "or", "xor", "or"}
+                            : std::vector<const char*>{"add", "multiply", "subtract", "maximum"};
+        std::size_t y = below(4) == 0 ? broadcast(own) : other(own);
+        if (below(2) == 0) std::swap(x, y);
+        apply({names[below(4)], "", {}}, {x, y});
+        return;
+      }
+      case 1: {
+        Index along;
+        for (std::size_t k = 0; k < rank; ++k) {
+          if (below(2) == 0) along.push_back(static_cast<std::int64_t>(k));
+        }
+        const std::size_t first = below(4) == 0 ? input({}) : scalar("0");
+        const bool is_first = below(3) == 0;
+        const char* const reducer =
+            type_ == "pred" ? (is_first ? "and" : "or") : (is_first ? "maximum" : "add");
+        apply({"reduce", reducer, {along}}, {x, first});
+        return;
+      }
+      case 2:
+        dot(x);
+        return;
+      case 3:
+        broadcast_of(x);
+        return;
+      case 4: {
+        if (rank == 0) return;
+        Form form{"slice", "", {Index(rank, 0), own, Index(rank, 1)}};
+        const std::size_t k = below(rank);
+        form.numbers[0][k] = static_cast<std::int64_t>(below(static_cast<std::size_t>(own[k])));
+        form.numbers[1][k] =
+            form.numbers[0][k] + 1 +
+            static_cast<std::int64_t>(below(static_cast<std::size_t>(own[k] - form.numbers[0][k])));
+        if (below(5) == 0) form.numbers[2][k] = 2;
+        apply(form, {x});
+        return;
+      }
+      case 5: {
+        if (rank == 0 || elements(own) > 64) return;
+        const auto k = static_cast<std::int64_t>(below(rank));
+        const auto joined = apply({"concatenate", "", {{k}}}, {x, other(own)});
+        Form form{"slice", "", {Index(rank, 0), sizes(*joined), Index(rank, 1)}};
+        const auto along = static_cast<std::size_t>(k);
+        form.numbers[0][along] = below(2) == 0 ? own[along] : 0;
+        if (form.numbers[0][along] == 0 && below(3) != 0) form.numbers[1][along] = own[along];
+        if (below(2) == 0) apply(form, {*joined});
+        return;
+      }
+      case 6: {
+        if (rank == 0) return;
+        Index taken = own;
+        const std::size_t k = below(rank);
+        taken[k] = 1 + static_cast<std::int64_t>(below(static_cast<std::size_t>(own[k])));
+        std::vector<std::size_t> operands = {x};
+        for (std::size_t i = 0; i < rank; ++i) operands.push_back(input({}, true));
+        apply({"dynamic-slice", "", {taken}}, operands);
+        return;
+      }
+      default:
+        return;
+    }
+  }
+  std::size_t scalar(const char* value) {
+    const char* const word = type_ == "pred" ? "false" : value;
+    all_.emplace_back(tensors_.scalar(word, type_called(type_)), Array{{}, {std::stod(value)}});
+    return all_.size() - 1;
+  }
+  std::size_t broadcast(const Index& to) {
+    Index dimensions;
+    Index from;
+    for (std::size_t k = 0; k < to.size(); ++k) {
+      if (below(2) == 0) continue;
+      dimensions.push_back(static_cast<std::int64_t>(k));
+      from.push_back(to[k]);
+    }
+    return apply({"broadcast", "", {dimensions, to}}, {other(from)}).value();
+  }
+  void broadcast_of(std::size_t x) {
+    if (elements(sizes(x)) > 32) return;
+    Index to = sizes(x);
+    Index dimensions(to.size());
+    std::iota(dimensions.begin(), dimensions.end(), 0);
+    const std::size_t at = below(to.size() + 1);
+    to.insert(to.begin() + static_cast<std::ptrdiff_t>(at),
+              1 + static_cast<std::int64_t>(below(3)));
+    for (std::size_t k = at; k < dimensions.size(); ++k) ++dimensions[k];
+    const auto wide = apply({"broadcast", "", {dimensions, to}}, {x});
+    moved(*wide);
+  }
+  void dot(std::size_t x) {
+    const Index own = sizes(x);
+    Form form{"dot", "", {{}, {}, {}, {}}};
+    Index to;
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      const std::size_t role = below(3);
+      if (role == 2) continue;
+      form.numbers[2 * role].push_back(static_cast<std::int64_t>(k));
+      form.numbers[2 * role + 1].push_back(std::ssize(to));
+      to.push_back(own[k]);
+    }
+    if (below(2) == 0) to.push_back(2);
+    Index order(to.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random_);
+    Index turned(to.size());
+    for (std::size_t k = 0; k < to.size(); ++k) turned[static_cast<std::size_t>(order[k])] = to[k];
+    for (const std::size_t list : {1, 3}) {
+      for (std::int64_t& each : form.numbers[list]) each = order[static_cast<std::size_t>(each)];
+    }
+    const std::size_t y = other(turned);
+    const auto made = apply(form, {x, y});
+    if (!made || form.numbers[0].empty() || below(2) == 0) return;
+    Index batches;
+    for (std::size_t k = 0; k < form.numbers[0].size(); ++k) {
+      if (below(2) == 0) batches.push_back(static_cast<std::int64_t>(k));
+    }
+    apply({"reduce", "add", {batches}}, {*made, scalar("0")});
+  }
+
+  std::mt19937 random_;
+  std::string type_, kind_;
+  Tensors tensors_;
+  std::map<std::size_t, Array> inputs_;
+  std::vector<Known> all_;
+  std::string steps_;
+  int simplified_ = 0;
+};
+
+TEST_CASE("a tensor in its one form is what the operation makes, element by element") {
+  const char* const more = std::getenv("P2_RELATION_TIMES");
+  const auto programs = 3000U * (more == nullptr ? 1U : static_cast<unsigned>(std::atoi(more)));
+  int simplified = 0;
+  for (std::uint32_t seed = 0; seed < programs; ++seed) {
+    Made made(seed);
+    made.run();
+    simplified += made.simplified();
+  }
+  CHECK(simplified > 30000);
+}
+
+/// Of every element in row-major order its place in memory, as XLA defines layouts and tiles.
+std::vector<std::int64_t> memory(const Shape& shape) {
+  std::vector<std::int64_t> places;
+  for (const Index& index : indices_of(shape.sizes)) {
+    Index at, sizes;
+    for (std::size_t k = shape.sizes.size(); k-- > 0;) {
+      const auto dimension = shape.layout.empty() ? shape.sizes.size() - 1 - k
+                                                  : static_cast<std::size_t>(shape.layout[k]);
+      at.push_back(index[dimension]);
+      sizes.push_back(shape.sizes[dimension]);
+    }
+    for (const Index& tile : shape.tiles) {
+      while (at.size() < tile.size()) {
+        at.insert(at.begin(), 0);
+        sizes.insert(sizes.begin(), 1);
+      }
+      const std::size_t first = at.size() - tile.size();
+      for (std::size_t k = 0; k < tile.size(); ++k) {
+        at.push_back(at[first + k] % tile[k]);
+        sizes.push_back(tile[k]);
+        at[first + k] /= tile[k];
+        sizes[first + k] = (sizes[first + k] + tile[k] - 1) / tile[k];
+      }
+    }
+    std::int64_t place = 0;
+    for (std::size_t k = 0; k < at.size(); ++k) place = place * sizes[k] + at[k];
+    places.push_back(place);
+  }
+  return places;
+}
+
+Instruction bitcast_to(const Shape& shape) {
+  Instruction bitcast;
+  bitcast.name = "b";
+  bitcast.opcode = "bitcast";
+  bitcast.shape = shape;
+  bitcast.operands = {0};
+  return bitcast;
+}
+
+TEST_CASE("a bitcast is the transposes and the reshape that keep elements where they are") {
+  std::mt19937 random(1);
+  const auto below = [&](std::size_t end) { return random() % end; };
+  int moved = 0, tiled = 0, refused = 0;
+  for (int k = 0; k < 20000; ++k) {
+    const std::int64_t all = std::vector<std::int64_t>{1, 2, 6, 8, 12, 16, 24}[below(7)];
+    const std::vector<std::vector<Index>> tiles = {
+        {}, {}, {}, {{2, 4}}, {{4}}, {{2, 4}, {2, 1}}, {{1, 2}}, {{2, 2, 2}}};
+    const auto drawn = [&] {
+      Shape shape = shape_of("f32", {});
+      std::int64_t left = all;
+      while (left > 1 || below(3) == 0) {
+        std::int64_t size = 1 + static_cast<std::int64_t>(below(static_cast<std::size_t>(left)));
+        while (left % size != 0) --size;
+        shape.sizes.push_back(size);
+        left /= size;
+        if (shape.sizes.size() == 4) shape.sizes.back() *= std::exchange(left, 1);
+        if (shape.sizes.size() == 4) break;
+      }
+      shape.layout.resize(shape.sizes.size());
+      std::iota(shape.layout.rbegin(), shape.layout.rend(), 0);
+      if (below(3) != 0) std::shuffle(shape.layout.begin(), shape.layout.end(), random);
+      return shape;
+    };
+    Shape from = drawn();
+    Shape to = drawn();
+    from.tiles = to.tiles = tiles[below(tiles.size())];
+    if (below(8) == 0) to.tiles = tiles[below(tiles.size())];
+    const auto steps = kernel::xla::steps_of_bitcast(bitcast_to(to), from);
+    if (!steps) {
+      ++refused;
+      CHECK(!from.tiles.empty() + !to.tiles.empty() > 0);
+      continue;
+    }
+    Array array{from.sizes, {}};
+    for (const std::int64_t each : memory(from)) array.cells.push_back(static_cast<double>(each));
+    for (const Instruction& each : *steps) {
+      const Form form{each.opcode,
+                      "",
+                      {each.opcode == "reshape" ? each.shape.sizes : each.numbers("dimensions")}};
+      array = evaluate(form, {&array}, each.shape.sizes, "f32");
+    }
+    REQUIRE(array.sizes == to.sizes);
+    const auto places = memory(to);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (array.cells[i] != static_cast<double>(places[i]))
+        FAIL("from ", fmt::format("{} {} {}", from.sizes, from.layout, from.tiles), " to ",
+             fmt::format("{} {}", to.sizes, to.layout));
+    }
+    moved += steps->size() > 1;
+    tiled += !from.tiles.empty();
+  }
+  CHECK(moved > 3000);
+  CHECK(tiled > 1000);
+  CHECK(refused > 1000);
+}
+
+TEST_CASE("a bitcast that reads elements otherwise is not taken as a move") {
+  const auto steps = [](Shape from, Shape to) {
+    return kernel::xla::steps_of_bitcast(bitcast_to(to), from).has_value();
+  };
+  const auto with = [](const char* type, const Index& sizes, const Index& layout,
+                       const std::vector<Index>& tiles = {}) {
+    Shape shape = shape_of(type, sizes);
+    shape.layout = layout;
+    shape.tiles = tiles;
+    return shape;
+  };
+  const Shape x = with("f32", {2, 3}, {1, 0});
+  CHECK(steps(x, with("f32", {3, 2}, {0, 1})));
+  CHECK(!steps(x, with("s32", {2, 3}, {1, 0})));   // the same bits
+  CHECK(!steps(x, with("bf16", {4, 3}, {1, 0})));  // of another width
+  CHECK(!steps(x, with("f32", {2, 2}, {1, 0})));   // fewer elements
+  CHECK(!steps(x, with("f32", {3, 2}, {0, 0})));   // no permutation
+  CHECK(!steps(x, with("f32", {3, 2}, {0})));
+  CHECK(!steps(x, with("f32", {3, 2}, {1, 2})));
+  CHECK(!steps(x, with("f32", {2, 3}, {1, 0}, {{2, 2}})));
+  const std::vector<Index> tile = {{2, 4}};
+  CHECK(steps(with("f32", {1, 3, 4}, {2, 1, 0}, tile), with("f32", {3, 4}, {1, 0}, tile)));
+  CHECK(!steps(with("f32", {2, 3, 4}, {2, 1, 0}, tile), with("f32", {6, 4}, {1, 0}, tile)));
+  CHECK(!steps(with("f32", {2, 6}, {1, 0}, tile), with("f32", {6, 2}, {1, 0}, tile)));
+  CHECK(steps(x, x));
+  CHECK(!steps(with("f32", {2, 3}, {1, 0}, {{0, 4}}), with("f32", {2, 3}, {1, 0}, {{0, 4}})));
+}
+
+TEST_CASE("modules are related through moves and expansions, and not where these differ") {
+  struct Change {
+    std::size_t pair;
+    const char* from;
+    const char* to;
+  };
+  const std::vector<Pair> pairs = moved_pairs();
+  for (const Pair& each : pairs) {
+    CAPTURE(each.after);
+    CHECK(verdict_of(each) == kernel::Verdict::Accepted);
+  }
+  for (const Change& each : std::vector<Change>{
+           {0, "f32[8,2]{0,1} bitcast", "f32[8,2]{1,0} bitcast"},
+           {0, "f32[8,2]{0,1} bitcast", "f32[8,2]{0,1:T(2,4)} bitcast"},
+           {1, "f32[8,2]{0,1} bitcast", "f32[8,2]{1,0} bitcast"},
+           {1, "subtract(t, v)", "subtract(v, t)"},
+           {2, "n = f32[16] negate(r)", "n = f32[16] reverse(r), dimensions={0}"},
+           {3, "t = f32[4,4] transpose(e), dimensions={1,0}", "t = f32[4,4] negate(e)"},
+           {3, "rhs_contracting_dims={1}", "rhs_contracting_dims={0}"},
+           {4, "constant(0)", "constant(1)"},
+           {4, "to_apply=add", "to_apply=maximum"},
+           {4, "rhs_batch_dims={0}, rhs_contracting_dims={1}",
+            "rhs_batch_dims={0}, rhs_contracting_dims={2}"},
+           {5, "[0:4], [0:2]", "[0:4], [2:4]"},
+           {5, "[0:4], [0:2]", "[0:4], [1:3]"},
+           {5, "concatenate(w, v)", "concatenate(v, w)"},
+           {6, "r = f32[2] reduce(t, z), dimensions={0}, to_apply=add",
+            "r = f32[2] reduce(t, z), dimensions={0}, to_apply=maximum"},
+           {6, "constant(0)", "constant(1)"},
+           {7, "iota_dimension=0", "iota_dimension=1"},
+           {7, "concatenate(o, r)", "concatenate(r, o)"},
+           {7, "start_index_map={0,1}", "start_index_map={1,0}"},
+           {8, "iota_dimension=0", "iota_dimension=1"},
+           {8, "concatenate(o, r)", "concatenate(r, o)"},
+           {8, "to_apply=add", "to_apply=maximum"}}) {
+    Pair wrong = pairs[each.pair];
+    const std::size_t at = wrong.after.find(each.from);
+    REQUIRE(at != std::string::npos);
+    wrong.after.replace(at, std::string(each.from).size(), each.to);
+    CAPTURE(wrong.after);
+    CHECK(verdict_of(wrong) == kernel::Verdict::Incomplete);
+  }
+}
+
+TEST_CASE("numbers that devices know are the same however they are computed") {
+  const std::string id = "  x = f32[8,4] parameter(0)\n  id = u32[] partition-id()\n";
+  const std::string ending =
+      "  z = s32[] constant(0)\n"
+      "  ROOT y = f32[2,4] dynamic-slice(x, r, z), dynamic_slice_sizes={2,4}\n";
+  const auto table = [&](const char* numbers) {
+    return module_text(id + "  t = s32[4] constant(" + numbers +
+                       ")\n  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n"
+                       "  r = s32[] reshape(d)\n" +
+                       ending);
+  };
+  const std::string computed = module_text(id +
+                                           "  n = s32[] convert(id)\n  two = s32[] constant(2)\n"
+                                           "  r = s32[] multiply(n, two)\n" +
+                                           ending);
+  const auto is_related = [&](const std::string& before, const std::string& after) {
+    const Devices devices{1, 4};
+    const ModuleRelation relation = relation_of(*module_of(before), *module_of(after), devices);
+    return related_certificate({before, after}, relation, devices, {}, {}).index() == 0;
+  };
+  CHECK(is_related(table("{0,2,4,6}"), computed));
+  CHECK(is_related(computed, table("{0,2,4,6}")));
+  CHECK(!is_related(table("{0,2,6,4}"), computed));
+  CHECK(!is_related(computed, table("{0,2,4,5}")));
+}
+
+TEST_CASE("collectives of what is joined or moved are those of what it is made of") {
+  const std::string body = "  x = f32[4,6] parameter(0)\n  w = f32[2,3] parameter(1)\n";
+  const std::string add = ", to_apply=add\n";
+  const std::string before = body + "  a = f32[4,6] all-reduce(x), " + kAlongA + add +
+                             "  b = f32[2,3] all-reduce(w), " + kAlongA + add +
+                             "  g = f32[8,6] all-gather(x), dimensions={0}, " + kAlongB +
+                             "\n  ROOT t = (f32[4,6], f32[2,3], f32[8,6]) tuple(a, b, g)\n";
+  const auto after = [&](const char* groups, const char* slice) {
+    return body +
+           "  t = f32[6,4]{0,1} bitcast(x)\n  f = f32[24] reshape(x)\n  h = f32[6] reshape(w)\n"
+           "  c = f32[30] concatenate(f, h), dimensions={0}\n  r = f32[30] all-reduce(c), " +
+           groups + add + "  p = f32[24] slice(r), slice={[0:24]}\n  q = f32[6] slice(r), slice={" +
+           slice + "}\n  a = f32[4,6] reshape(p)\n  b = f32[2,3] reshape(q)\n" +
+           "  n = f32[6,8] all-gather(t), dimensions={1}, " + kAlongB +
+           "\n  g = f32[8,6] transpose(n), dimensions={1,0}\n"
+           "  ROOT o = (f32[4,6], f32[2,3], f32[8,6]) tuple(a, b, g)\n";
+  };
+  const auto is_related = [&](const std::string& changed) {
+    const Devices devices{1, 4};
+    const std::string first = module_text(before);
+    const std::string second = module_text(changed);
+    const ModuleRelation relation = relation_of(*module_of(first), *module_of(second), devices);
+    return related_certificate({first, second}, relation, devices, {}, {}).index() == 0;
+  };
+  CHECK(is_related(after(kAlongA, "[24:30]")));
+  CHECK(!is_related(after(kAlongB, "[24:30]")));
+  CHECK(!is_related(after(kAlongA, "[18:24]")));
+  std::string other = after(kAlongA, "[24:30]");
+  const std::string gathered = "n = f32[6,8] all-gather(t), dimensions={1}, ";
+  other.replace(other.find(gathered + kAlongB) + gathered.size(), std::string(kAlongB).size(),
+                kAlongA);
+  CHECK(!is_related(other));
+}
+
+TEST_CASE("a reduce-scatter is every device's part of an all-reduce") {
+  const std::string x = "  x = f32[4,6] parameter(0)\n";
+  const auto before = [&](const char* table) {
+    return module_text(x + "  a = f32[4,6] all-reduce(x), " + kAlongA +
+                       ", to_apply=add\n  id = u32[] partition-id()\n  t = s32[4] constant(" +
+                       table +
+                       ")\n  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n"
+                       "  r = s32[] reshape(d)\n  z = s32[] constant(0)\n"
+                       "  ROOT y = f32[2,6] dynamic-slice(a, r, z), dynamic_slice_sizes={2,6}\n");
+  };
+  const auto after = [&](const char* groups, const char* reducer) {
+    return module_text(x + "  ROOT y = f32[2,6] reduce-scatter(x), dimensions={0}, " + groups +
+                       ", to_apply=" + reducer + "\n");
+  };
+  const auto is_related = [&](const std::string& first, const std::string& second) {
+    const Devices devices{1, 4};
+    const ModuleRelation relation = relation_of(*module_of(first), *module_of(second), devices);
+    return related_certificate({first, second}, relation, devices, {}, {}).index() == 0;
+  };
+  // Groups {0,2} and {1,3}: the first members have the first half.
+  CHECK(is_related(before("{0,0,2,2}"), after(kAlongA, "add")));
+  CHECK(is_related(after(kAlongA, "add"), before("{0,0,2,2}")));
+  CHECK(!is_related(before("{2,2,0,0}"), after(kAlongA, "add")));
+  CHECK(!is_related(before("{0,2,0,2}"), after(kAlongA, "add")));
+  CHECK(!is_related(before("{0,0,2,2}"), after(kAlongA, "maximum")));
+  CHECK(!is_related(before("{0,0,2,2}"), after(kAlongB, "add")));
+  CHECK(!is_related(before("{0,0,1,1}"), after(kAlongA, "add")));
+}
+
+}  // namespace
+}  // namespace p2::hlo::small
