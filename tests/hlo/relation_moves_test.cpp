@@ -470,6 +470,14 @@ TEST_CASE("modules are related through moves and expansions, and not where these
   }
 }
 
+TEST_CASE("arrays without elements are moved, too") {
+  const std::string text =
+      "  x = f32[0,3] parameter(0)\n  r = f32[3,0] reshape(x)\n"
+      "  t = f32[0,3] transpose(r), dimensions={1,0}\n  s = f32[0,3] reshape(t)\n"
+      "  ROOT y = f32[0,2] slice(s), slice={[0:0], [0:2]}\n";
+  CHECK(verdict_of({text, text, ".. -> .."}) == kernel::Verdict::Accepted);
+}
+
 TEST_CASE("numbers that devices know are the same however they are computed") {
   const std::string id = "  x = f32[8,4] parameter(0)\n  id = u32[] partition-id()\n";
   const std::string ending =

@@ -60,6 +60,8 @@ class Attributes {
   bool contains(std::string_view name) const { return find(name) != end(); }
   /// Whether there was none of this name.
   bool emplace(std::string_view name, std::string_view value);
+  /// In place of what there was of this name.
+  void set(std::string_view name, std::string_view value);
 
  private:
   std::vector<Entry> entries_;

@@ -380,6 +380,11 @@ bool Attributes::emplace(std::string_view name, std::string_view value) {
   return true;
 }
 
+void Attributes::set(std::string_view name, std::string_view value) {
+  std::erase_if(entries_, [&](const Entry& each) { return each.first == name; });
+  emplace(name, value);
+}
+
 std::int64_t Shape::elements() const {
   std::int64_t all = 1;
   for (const std::int64_t size : sizes) {

@@ -70,7 +70,7 @@ Index sizes_by(Digits digits) {
 }
 
 /// Which dimension of them a digit is.
-std::int64_t place_of(const Digit& digit, const Digits& digits) {
+std::int64_t dimension_among(const Digit& digit, const Digits& digits) {
   return std::count_if(digits.begin(), digits.end(),
                        [&](const Digit& each) { return each.stride > digit.stride; });
 }
@@ -82,7 +82,6 @@ std::int64_t place_of(const Digit& digit, const Digits& digits) {
 std::optional<std::size_t> Tensors::dot_of_moved(const Form& form,
                                                  const std::vector<std::size_t>& operands,
                                                  const std::string& kind) {
-  if (is_empty(at(operands[0]).sizes) || is_empty(at(operands[1]).sizes)) return std::nullopt;
   Moved x = moved(operands[0]);
   Moved y = moved(operands[1]);
   const auto& [xb, yb, xc, yc] =
@@ -143,12 +142,12 @@ std::optional<std::size_t> Tensors::dot_of_moved(const Form& form,
   }
   Form own{"dot", "", {{}, {}, {}, {}}};
   for (const Common& each : batches) {
-    own.numbers[0].push_back(place_of(*each.x, digits_x));
-    own.numbers[1].push_back(place_of(*each.y, digits_y));
+    own.numbers[0].push_back(dimension_among(*each.x, digits_x));
+    own.numbers[1].push_back(dimension_among(*each.y, digits_y));
   }
   for (const Common& each : contractions) {
-    own.numbers[2].push_back(place_of(*each.x, digits_x));
-    own.numbers[3].push_back(place_of(*each.y, digits_y));
+    own.numbers[2].push_back(dimension_among(*each.x, digits_x));
+    own.numbers[3].push_back(dimension_among(*each.y, digits_y));
   }
   const auto left = make({"reshape", "", {sizes_by(digits_x)}}, {x.base}, at(x.base).kind);
   const auto right = make({"reshape", "", {sizes_by(digits_y)}}, {y.base}, at(y.base).kind);
@@ -184,8 +183,7 @@ std::optional<std::size_t> Tensors::dot_of_moved(const Form& form,
 std::optional<std::size_t> Tensors::reduction_of_moved(const Form& form,
                                                        const std::vector<std::size_t>& operands,
                                                        const std::string& kind) {
-  if (!is_one_of(form.text, {"add", "and", "maximum", "minimum", "multiply", "or"}) ||
-      is_empty(at(operands[0]).sizes))
+  if (!is_one_of(form.text, {"add", "and", "maximum", "minimum", "multiply", "or"}))
     return std::nullopt;
   Moved x = moved(operands[0]);
   Index along = form.numbers[0];
@@ -239,7 +237,7 @@ std::optional<std::size_t> Tensors::reduction_of_moved(const Form& form,
     for (const Common& each : *list) all.push_back(*each.x);
   }
   Form own{"reduce", form.text, {{}}};
-  for (const Common& each : reduced) own.numbers[0].push_back(place_of(*each.x, all));
+  for (const Common& each : reduced) own.numbers[0].push_back(dimension_among(*each.x, all));
   const auto operand = make({"reshape", "", {sizes_by(all)}}, {x.base}, base.kind);
   if (!operand) return std::nullopt;
   Index sizes;

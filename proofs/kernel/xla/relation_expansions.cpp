@@ -134,12 +134,12 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
     new_offsets.push_back(std::ssize(own));
     own.push_back(slices[k]);
   }
-  one.attributes[window_key] = text_of(new_offsets);
-  one.attributes[dropped_key] = text_of(new_dropped);
-  one.attributes[map_key] = text_of({found->mapped});
-  one.attributes[batching] = text_of(found->batching);
-  one.attributes[of_indices] = text_of(found->of_indices);
-  one.attributes["index_vector_dim"] = std::to_string(vector);
+  one.attributes.set(window_key, text_of(new_offsets));
+  one.attributes.set(dropped_key, text_of(new_dropped));
+  one.attributes.set(map_key, text_of({found->mapped}));
+  one.attributes.set(batching, text_of(found->batching));
+  one.attributes.set(of_indices, text_of(found->of_indices));
+  one.attributes.set("index_vector_dim", std::to_string(vector));
   const bool is_old = found->node == node.operands[1] && own == windows.sizes;
   if (is_old || std::accumulate(own.begin(), own.end(), 1.0, std::multiplies<>()) !=
                     static_cast<double>(windows.elements()))
@@ -162,7 +162,7 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
   std::vector<std::size_t> operands = {node.operands[0], found->node};
   one.shape = node.shape;
   if (is_gather) {
-    one.attributes["slice_sizes"] = text_of(slices);
+    one.attributes.set("slice_sizes", text_of(slices));
     one.shape.sizes = own;
     const std::size_t result = write(std::move(one), operands);
     return own == node.shape.sizes ? result : reshaped(result, node.shape.sizes);

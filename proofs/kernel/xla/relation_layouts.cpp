@@ -75,7 +75,7 @@ std::optional<std::vector<Instruction>> steps_of_bitcast(const Instruction& bitc
     Instruction step{bitcast.name, opcode, {}, bitcast.operands, "", {}};
     step.shape.type = to.type;
     step.shape.sizes = own;
-    if (!dimensions.empty()) step.attributes["dimensions"] = text_of(dimensions);
+    if (!dimensions.empty()) step.attributes.set("dimensions", text_of(dimensions));
     steps.push_back(std::move(step));
   };
   Index now = from.sizes;

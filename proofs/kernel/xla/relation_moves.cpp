@@ -63,7 +63,7 @@ bool is_empty(const Index& sizes) {
 Tensors::Moved Tensors::moved(std::size_t number) const {
   const Tensor& tensor = at(number);
   const std::string& opcode = tensor.form.opcode;
-  if (opcode == "transpose" || opcode == "reshape") {
+  if ((opcode == "transpose" || opcode == "reshape") && !is_empty(tensor.sizes)) {
     Moved moved = this->moved(tensor.operands[0]);
     if (auto dimensions = moved_by(tensor.form, moved.dimensions))
       return {moved.base, std::move(*dimensions)};
@@ -171,7 +171,6 @@ std::optional<std::size_t> Tensors::elements_of_moved(const Form& form,
                                                       const std::string& kind) {
   std::optional<Moved> first;
   for (const std::size_t each : operands) {
-    if (is_empty(at(each).sizes)) return std::nullopt;
     Moved moved = this->moved(each);
     if (is_one_of(at(moved.base).form.opcode, {"broadcast", "constant"})) continue;
     if (first && first->base <= moved.base) continue;
@@ -281,7 +280,7 @@ std::optional<std::size_t> Tensors::dynamic_slice_of_moved(
   const Tensor base = at(moved.base);
   const Index sizes = at(operands[0]).sizes;
   const auto along = cut_moved(moved, sizes, form.numbers[0]);
-  if (!along || operands.size() < 2 || is_empty(sizes)) return std::nullopt;
+  if (!along || operands.size() < 2) return std::nullopt;
   Form own{"dynamic-slice", "", {base.sizes}};
   const std::size_t zero = intern({{"constant", "0", {}}, {}, at(operands[1]).kind, {}});
   std::vector<std::size_t> list(base.sizes.size() + 1, zero);

@@ -306,6 +306,9 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
                                                const std::vector<std::size_t>& operands,
                                                const std::string& kind) {
   const std::string& opcode = form.opcode;
+  if (std::any_of(operands.begin(), operands.end(),
+                  [&](std::size_t each) { return is_empty(at(each).sizes); }))
+    return std::nullopt;
   if (opcode == "gather" && form.numbers[2].size() == 1) {
     // A gather clamps its indices by itself.
     const Moved moved = this->moved(operands[1]);
@@ -336,7 +339,6 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     if (sizes_of(form, {x.sizes}) == x.sizes &&
         (opcode == "reshape" || std::is_sorted(form.numbers[0].begin(), form.numbers[0].end())))
       return operands[0];
-    if (is_empty(x.sizes)) return std::nullopt;
     Moved moved = this->moved(operands[0]);
     if (auto dimensions = moved_by(form, moved.dimensions)) {
       moved.dimensions = std::move(*dimensions);
