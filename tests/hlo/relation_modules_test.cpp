@@ -20,7 +20,6 @@ using kernel::xla::Fact;
 using kernel::xla::Index;
 using kernel::xla::Op;
 using kernel::xla::Piece;
-using RelatedModules = RelatedOnDevices;
 using kernel::xla::Relation;
 
 const std::string kAdd =
@@ -198,12 +197,12 @@ struct Pair {
   Relation cut{1, {}, 1, {{0, 0, {0}, {0}, {4}}, {1, 0, {4}, {0}, {4}}}};
   Relation sum{2, Op::Add, 2, {{0, 0, {0}, {0}, {4}}, {1, 1, {0}, {0}, {4}}}};
   kernel::Budget budget;
-  RelatedModules modules{whole, local, {1, 2}, {copied, cut, sum}, {}, budget};
+  RelatedOnDevices modules{whole, local, {1, 2}, {copied, cut, sum}, {}, budget};
 };
 
 TEST_CASE("a fact answers for an output if it says what the relation says") {
   Pair pair;
-  RelatedModules& modules = pair.modules;
+  RelatedOnDevices& modules = pair.modules;
   REQUIRE(modules.facts().size() == 3);
   CHECK(modules.answers(0, 0, pair.copied));
   CHECK(modules.answers(1, 1, pair.cut));
@@ -252,7 +251,7 @@ TEST_CASE("a fact answers for an output if it says what the relation says") {
 
 TEST_CASE("facts that are not about the operands, and sizes that do not fit, are refused") {
   Pair pair;
-  RelatedModules& modules = pair.modules;
+  RelatedOnDevices& modules = pair.modules;
   const std::size_t negate = 3;
   REQUIRE(modules.local().nodes[negate].instruction->opcode == "negate");
   CHECK(modules.follows(negate, {0}, {}));
@@ -270,8 +269,9 @@ bool follows(const std::string& lines, const Index& hint, const std::string& typ
   const auto whole = module_of_lines("  x = f32[8] parameter(0)\n  ROOT y = f32[8] negate(x)\n");
   const auto local = module_of_lines("  x = " + type + " parameter(0)\n" + lines);
   kernel::Budget budget;
-  RelatedModules modules(whole, local, {1, 2},
-                         {{0, {}, 1, {{0, 0, {0}, {0}, {4}}, {1, 0, {4}, {0}, {4}}}}}, {}, budget);
+  RelatedOnDevices modules(whole, local, {1, 2},
+                           {{0, {}, 1, {{0, 0, {0}, {0}, {4}}, {1, 0, {4}, {0}, {4}}}}}, {},
+                           budget);
   return modules.follows(modules.local().outputs.at(0), facts, hint).has_value();
 }
 
@@ -367,7 +367,7 @@ TEST_CASE("the module that is not partitioned has the shapes that it says") {
                   false)}) {
     const auto whole = module_of_lines(lines);
     kernel::Budget budget;
-    const auto relate = [&] { RelatedModules(whole, local, {1, 2}, inputs, {}, budget); };
+    const auto relate = [&] { RelatedOnDevices(whole, local, {1, 2}, inputs, {}, budget); };
     if (is_right)
       CHECK_NOTHROW(relate());
     else
@@ -380,7 +380,7 @@ TEST_CASE("a dimension of one index that a device does not have is not left out"
       module_of_lines("  x = f32[1,4] parameter(0)\n  ROOT y = f32[4] reshape(x)\n");
   const auto reshape = [&](const std::vector<Piece>& pieces) {
     kernel::Budget budget;
-    RelatedModules modules(module, module, {1, 2}, {{0, {}, 1, pieces}}, {}, budget);
+    RelatedOnDevices modules(module, module, {1, 2}, {{0, {}, 1, pieces}}, {}, budget);
     return modules.follows(1, {0}, {4}).has_value();
   };
   const Piece all{0, 0, {0, 0}, {0, 0}, {1, 4}};
@@ -392,7 +392,9 @@ TEST_CASE("a scalar that one device does not have has no fact") {
   const auto module = module_of_lines("  x = f32[] parameter(0)\n  ROOT y = f32[] negate(x)\n");
   const auto facts = [&](const std::vector<Piece>& pieces) {
     kernel::Budget budget;
-    return RelatedModules(module, module, {1, 2}, {{0, {}, 1, pieces}}, {}, budget).facts().size();
+    return RelatedOnDevices(module, module, {1, 2}, {{0, {}, 1, pieces}}, {}, budget)
+        .facts()
+        .size();
   };
   CHECK(facts({{0, 0, {}, {}, {}}, {1, 0, {}, {}, {}}}) == 1);
   CHECK(facts({{0, 0, {}, {}, {}}}) == 0);
@@ -408,8 +410,8 @@ TEST_CASE("what is the same all along a dimension is not after a scatter into it
     return Relation{number, {}, 1, {{0, 0, {0, 0}, {0, 0}, sizes}, {1, 0, {0, 0}, {0, 0}, sizes}}};
   };
   kernel::Budget budget;
-  RelatedModules modules(module, module, {1, 2}, {copied(0, {3, 1}), copied(1, {3, 8})}, {},
-                         budget);
+  RelatedOnDevices modules(module, module, {1, 2}, {copied(0, {3, 1}), copied(1, {3, 8})}, {},
+                           budget);
   const std::size_t zero = modules.add(modules.follows(2, {}, {}).value());
   const std::size_t x = modules.add(modules.follows(3, {zero}, {4, 8}).value());
   CHECK(modules.places().is_free(modules.facts()[x].places[0]));
@@ -426,7 +428,7 @@ TEST_CASE(
       module_of_lines("  x = f32[4,4] parameter(0)\n  ROOT y = f32[4,4] negate(x)\n");
   const auto facts = [&](const Relation& relation) {
     kernel::Budget budget;
-    return RelatedModules(whole, local, {1, 2}, {relation}, {}, budget).facts().size();
+    return RelatedOnDevices(whole, local, {1, 2}, {relation}, {}, budget).facts().size();
   };
   const auto piece = [](std::size_t device, std::uint32_t part, Index of, Index at, Index sizes) {
     return Piece{device, part, std::move(of), std::move(at), std::move(sizes)};
@@ -482,7 +484,7 @@ TEST_CASE("views of another kind, of parts or of other numbers lead nowhere") {
       {0, {}, 1, {{0, 0, {0, 0}, {0, 0}, {2, 8}}, {1, 0, {2, 0}, {0, 0}, {2, 8}}}},
       {1, {}, 1, {{0, 0, {0}, {0}, {3}}, {1, 0, {0}, {0}, {3}}}}};
   kernel::Budget budget;
-  RelatedModules modules(whole, local, {1, 2}, inputs, {}, budget);
+  RelatedOnDevices modules(whole, local, {1, 2}, inputs, {}, budget);
   std::map<std::string, std::size_t> nodes, facts = {{"x", 0}, {"i", 1}};
   for (std::size_t k = 0; k < modules.local().nodes.size(); ++k)
     nodes[modules.local().nodes[k].instruction->name] = k;

@@ -470,12 +470,13 @@ TEST_CASE("modules are related through moves and expansions, and not where these
   }
 }
 
-TEST_CASE("arrays without elements are moved, too") {
+// What counts digits would divide by zero.
+TEST_CASE("arrays without elements are not moved") {
   const std::string text =
       "  x = f32[0,3] parameter(0)\n  r = f32[3,0] reshape(x)\n"
       "  t = f32[0,3] transpose(r), dimensions={1,0}\n  s = f32[0,3] reshape(t)\n"
       "  ROOT y = f32[0,2] slice(s), slice={[0:0], [0:2]}\n";
-  CHECK(verdict_of({text, text, ".. -> .."}) == kernel::Verdict::Accepted);
+  CHECK(verdict_of({text, text, ".. -> .."}) == kernel::Verdict::Incomplete);
 }
 
 TEST_CASE("numbers that devices know are the same however they are computed") {
