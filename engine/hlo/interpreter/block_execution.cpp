@@ -54,7 +54,10 @@ constexpr Draw kPositiveDraw = kDraws[2];
 /// it.
 constexpr double kDisturbance = 0.05;
 constexpr double kLeastDifference = 1e-4;  ///< of numbers of few digits
-constexpr double kLeastSize = 1e-30;       ///< of a difference: less is zero in narrow types
+/// Elements that are executed again, and how often: what is rounding alone may pass once by chance.
+constexpr std::size_t kMaxTriedAgain = 64;
+constexpr std::uint64_t kFurtherRuns = 3;
+constexpr double kLeastSize = 1e-30;  ///< of a difference: less is zero in narrow types
 constexpr std::size_t kMaxCandidates = 4096;
 /// A range of numbers counts as one if it is so narrow, relative to them.
 constexpr double kNarrowRange = 1e-7;
@@ -282,7 +285,7 @@ class BlockExecution {
     return result;
   }
 
-  /// The first element that differs in two runs that are disturbed otherwise, for each of two
+  /// The first element that differs in four runs that are disturbed otherwise, for each of two
   /// draws.
   std::optional<Difference> confirmed(const BlockDraw& draw, const Execution& first) const {
     const auto found = again(draw, first);
@@ -300,16 +303,20 @@ class BlockExecution {
   }
 
   std::optional<ComparedElement> again(const BlockDraw& draw, const Execution& first) const {
-    if (first.different.empty()) return std::nullopt;
-    std::optional<ComparedElement> result;
-    std::size_t next = 0;
-    Ranges ranges(Algebra::hash(draw.seed, 1));
-    visit(ranges, draw, [&](const ComparedElement& element) {
-      if (!element.is_at(first.different[next])) return true;
-      if (difference_of(element).value_or(0) > kLeastDifference) result = element;
-      return !result && ++next < first.different.size();
-    });
-    return result;
+    std::vector<ComparedElement> left = first.different;
+    if (left.size() > kMaxTriedAgain) left.resize(kMaxTriedAgain);
+    for (std::uint64_t run = 1; run <= kFurtherRuns && !left.empty(); ++run) {
+      std::vector<ComparedElement> kept;
+      std::size_t next = 0;
+      Ranges ranges(Algebra::hash(draw.seed, run));
+      visit(ranges, draw, [&](const ComparedElement& element) {
+        if (!element.is_at(left[next])) return true;
+        if (difference_of(element).value_or(0) > kLeastDifference) kept.push_back(element);
+        return ++next < left.size();
+      });
+      left = std::move(kept);
+    }
+    return left.empty() ? std::nullopt : std::optional(left.front());
   }
 
   /// Executes both modules and calls `visit(element)` for the elements of their outputs, until it

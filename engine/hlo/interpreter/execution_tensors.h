@@ -232,7 +232,7 @@ class Inputs {
       if (scale_ && keys[0] != kOwnElement) size *= scale_(keys[0], keys[1]);
       const bool negative =
           draw.sign == Draw::Sign::Negative || (draw.sign == Draw::Sign::Both && (state & 1U) != 0);
-      return {negative ? -size : size, 0};
+      return {(negative ? -size : size) + 0.0, 0};  // zeros have no sign
     }
     if (type.kind() == ElementType::Kind::Boolean)
       return {0, static_cast<std::int64_t>(state & 1U)};

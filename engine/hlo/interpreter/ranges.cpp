@@ -57,13 +57,15 @@ NumberRange hull(std::initializer_list<Scalar> all, ElementType type) {
   return result;
 }
 
-/// A point and what it is disturbed to, as a range.
+/// A point and what it may be disturbed to, as a range: what is true need not lie between the point
+/// and what one disturbance made of it.
 NumberRange spread(const NumberRange& point) {
   if (!point.is_point || point.shadow == point.low.real || point.low.arbitrary) return point;
   Scalar low = point.low;
   Scalar high = point.low;
-  low.real = std::min(point.low.real, point.shadow);
-  high.real = std::max(point.low.real, point.shadow);
+  const double margin = kNear * std::fabs(point.low.real - point.shadow);
+  low.real = point.low.real - margin;
+  high.real = point.low.real + margin;
   return {low, high};
 }
 
@@ -175,6 +177,10 @@ bool hides_rounding(Element code, std::span<const NumberRange> operands) {
     case Element::Tanh:
     case Element::Erf:
       return is_rounding(operands[0]) && moved(operands[0]) > kSteady;
+    case Element::Sine:
+    case Element::Cosine:
+    case Element::Tan:
+      return moved(operands[0]) > kSteady;
     case Element::Divide:
       return is_rounding(operands[1]);
     case Element::Maximum:
@@ -259,7 +265,7 @@ NumberRange Ranges::range(std::int64_t first, std::int64_t last, ElementType typ
 }
 
 std::optional<std::int64_t> Ranges::as_integer(const Cell& cell, ElementType type) const {
-  if (!cell.is_point) {
+  if (!cell.is_point || cell.low.arbitrary) {
     throw LimitReached(LimitReached::Kind::Work,
                        "what is executed depends on an element of a block whose elements differ");
   }
@@ -300,10 +306,16 @@ NumberRange Ranges::of_points(const ElementOperation& operation,
   if (operation.from.is_float() && is_hidden) return unknown(operation.to);
   if (!operation.to.is_float()) return result;
   double shadow = numbers_.apply(operation, std::span(shadows, count)).real;
-  if (!is_exact(operation.code)) shadow *= 1 + kNoise * drawn();
+  // Integers beyond 2^53 are rounded.
+  const bool is_long = operation.code == Element::Convert && !operation.from.is_float() &&
+                       std::fabs(result.real) > 0x1p53;
+  if (!is_exact(operation.code) || is_long) shadow *= 1 + kNoise * drawn();
   if (overflows(operands, result.real, shadow)) return unknown(operation.to);
   // As a number that is disturbed by more than it is.
-  if (underflows(operation.code, operands, result.real, shadow)) shadow = result.real + kUnderflow;
+  if (underflows(operation.code, operands, result.real, shadow) &&
+      !(std::fabs(shadow - result.real) > kUnderflow)) {
+    shadow = result.real + kUnderflow;
+  }
   // A zero has no sign, which depends on how it was made.
   result.real += 0.0;
   return {result, shadow + 0.0};
@@ -383,6 +395,7 @@ NumberRange Ranges::compared(const ElementOperation& operation, const Cell& a,
   const double bh = number(b.high, 1);
   for (const double each : {al, ah, bl, bh}) {
     if (!(std::fabs(each) < kExact) && !from.is_float()) return unknown(operation.to);
+    if (each < 0 && from.kind() == ElementType::Kind::Unsigned) return unknown(operation.to);
   }
   std::optional<bool> known;
   switch (operation.direction) {

@@ -44,6 +44,7 @@ bool Tensors::update(std::size_t number) {
                                              "broadcast",
                                              "cbrt",
                                              "ceil",
+                                             "clamp",
                                              "concatenate",
                                              "convert",
                                              "divide",
@@ -53,6 +54,7 @@ bool Tensors::update(std::size_t number) {
                                              "erf",
                                              "exponential-minus-one",
                                              "floor",
+                                             "function",
                                              "gather",
                                              "log-plus-one",
                                              "loop",
@@ -60,11 +62,13 @@ bool Tensors::update(std::size_t number) {
                                              "negate",
                                              "pad",
                                              "power",
+                                             "reduce",
                                              "remainder",
                                              "reshape",
                                              "reverse",
                                              "round-nearest-afz",
                                              "round-nearest-even",
+                                             "scatter",
                                              "select",
                                              "shard",
                                              "sign",
@@ -86,17 +90,21 @@ bool Tensors::update(std::size_t number) {
     const bool is_zero = may_be_zero_[each];
     const bool is_read = opcode == "select"                 ? k > 0
                          : opcode == "dynamic-update-slice" ? k < 2
+                         : opcode == "scatter"              ? k != 1
+                         : opcode == "reduce"               ? k == 0 || text != "add"
                                                             : k == 0;
     may_be_infinite = may_be_infinite || may_be_infinite_[each] ||
                       (is_zero && k == (opcode == "divide" ? 1 : 0) &&
                        is_one_of(opcode, {"atanh", "divide", "log", "power", "rsqrt"}));
-    may_be_zero =
-        may_be_zero || (is_zero && keeps_zero &&
-                        (is_read || is_one_of(opcode, {"concatenate", "dot", "multiply", "pad"})));
+    may_be_zero = may_be_zero || (is_zero && keeps_zero &&
+                                  (is_read || is_one_of(opcode, {"clamp", "concatenate", "dot",
+                                                                 "function", "multiply", "pad"})));
   }
   if (is_one_of(opcode, {"add", "subtract", "maximum", "minimum"})) {
     const auto& sides = known.operands;
-    may_be_zero = (may_be_zero_[sides[0]] && may_be_zero_[sides[1]]) ||
+    const bool is_one = may_be_zero_[sides[0]] || may_be_zero_[sides[1]];
+    const bool are_both = may_be_zero_[sides[0]] && may_be_zero_[sides[1]];
+    may_be_zero = (is_one_of(opcode, {"maximum", "minimum"}) ? is_one : are_both) ||
                   (opcode == "subtract" && sides[0] == sides[1]);
   }
   // What follows from constants alone is what it is: it may be zero but where the operation makes

@@ -247,6 +247,7 @@ std::optional<Cell> Terms::by_pieces(const Elementwise& operation, Cells operand
       values.push_back(narrowed(value, result.integer, from, std::min(upto, result.integer.high)));
     }
     result.all.push_back({upto, apply(operation, values)});
+    work_.spend(64);
     if (upto == kInfinity) return from_pieces(result);
     if (result.all.size() > kMaxPieces) not_covered("an index of more than 4096 values");
     from = upto;

@@ -298,6 +298,7 @@ class Terms : public Arithmetic {
   std::unordered_map<std::uint64_t, Cell> integers_;  ///< of pieces, with all their values
   std::unordered_map<std::uint64_t, Shifted> shifted_;
   std::unordered_map<std::uint64_t, Pieces> pieces_;
+  Budget work_;  ///< of operations by pieces, which nest
 };
 
 }  // namespace p2::kernel::xla
