@@ -279,14 +279,16 @@ TEST_CASE("what is known of constants") {
   for (const std::size_t each :
        {made("negate", {zero}), made("multiply", {x, zero}), made("multiply", {zero, x}),
         made("subtract", {x, x}), made("add", {zero, zero}), made("divide", {zero, x}),
-        made("maximum", {zero, zero}), made("power", {zero, x}), made("tanh", {zero})}) {
+        made("maximum", {zero, zero}), made("power", {zero, x}), made("tanh", {zero}),
+        made("maximum", {x, zero}), made("minimum", {zero, x}), made("minimum", {zero, three})}) {
     CHECK(tensors.may_be_zero(each));
     CHECK(tensors.may_be_infinite(made("divide", {x, each})));
     CHECK(tensors.may_be_infinite(made("log", {each})));
   }
   for (const std::size_t each :
-       {made("add", {x, zero}), made("subtract", {x, zero}), made("maximum", {x, zero}),
-        made("exponential", {zero}), made("power", {x, zero}), made("divide", {three, x})}) {
+       {made("add", {x, zero}), made("subtract", {x, zero}), made("maximum", {x, three}),
+        made("maximum", {zero, three}), made("exponential", {zero}), made("power", {x, zero}),
+        made("divide", {three, x})}) {
     CHECK(!tensors.may_be_zero(each));
     CHECK(!tensors.may_be_infinite(made("divide", {x, each})));
   }

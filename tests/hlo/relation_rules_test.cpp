@@ -170,11 +170,11 @@ std::vector<WrongPair> wrong_pairs() {
       {"no device has what is added to", 22, {{"after", "{0,0,1,1}", "{1,1,1,1}"}}},
       {"devices of another axis have what is added to", 22, {{"after", "{0,0,1,1}", "{0,1,0,1}"}}},
       {"a function of every shard",
-       23,
+       24,
        {{"held", ".. -> ..", ".b -> .b"},
         {"after", "f32[4,8] parameter", "f32[4,4] parameter"},
         {"after", "f32[4,8] sort", "f32[4,4] sort"}}},
-      {"another function", 23, {{"after", "dimensions={1}", "dimensions={0}"}}},
+      {"another function", 24, {{"after", "dimensions={1}", "dimensions={0}"}}},
   };
 }
 

@@ -202,6 +202,7 @@ class Tensors {
                                         const std::string& kind);
   bool update(std::size_t number);
   bool add_to(std::size_t number, bool may_be_infinite, bool may_be_zero);
+  int sign_of(std::size_t number) const;
   std::set<std::string> equal_;
   Interned<Tensor> tensors_;
   std::map<std::size_t, Numbering> alike_;  ///< of tensors that are not the same everywhere

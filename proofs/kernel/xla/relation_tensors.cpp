@@ -102,9 +102,14 @@ bool Tensors::update(std::size_t number) {
   }
   if (is_one_of(opcode, {"add", "subtract", "maximum", "minimum"})) {
     const auto& sides = known.operands;
-    const bool is_one = may_be_zero_[sides[0]] || may_be_zero_[sides[1]];
-    const bool are_both = may_be_zero_[sides[0]] && may_be_zero_[sides[1]];
-    may_be_zero = (is_one_of(opcode, {"maximum", "minimum"}) ? is_one : are_both) ||
+    const auto is_beyond = [&](std::size_t side) {
+      const int sign = sign_of(side);
+      return opcode == "maximum" ? sign > 0 : opcode == "minimum" && sign < 0;
+    };
+    const bool is_sum = is_one_of(opcode, {"add", "subtract"});
+    const bool first = may_be_zero_[sides[0]], second = may_be_zero_[sides[1]];
+    may_be_zero = (is_sum ? first && second
+                          : (first && !is_beyond(sides[1])) || (second && !is_beyond(sides[0]))) ||
                   (opcode == "subtract" && sides[0] == sides[1]);
   }
   // What follows from constants alone is what it is: it may be zero but where the operation makes
@@ -131,6 +136,17 @@ bool Tensors::add_to(std::size_t number, bool may_be_infinite, bool may_be_zero)
   may_be_infinite_[number] = may_be_infinite_[number] || may_be_infinite;
   may_be_zero_[number] = may_be_zero_[number] || may_be_zero;
   return is_more;
+}
+
+/// Of the one number that all elements are; 0 if that is not known, or they are 0.
+int Tensors::sign_of(std::size_t number) const {
+  const Tensor& known = at(number);
+  if (known.form.opcode == "broadcast") return sign_of(known.operands[0]);
+  const std::string& text = known.form.text;
+  if (known.form.opcode != "constant" || !known.sizes.empty() || may_be_zero_[number] ||
+      text == "nan" || text.starts_with("of the name "))
+    return 0;
+  return text.starts_with("-") ? -1 : 1;
 }
 
 bool Tensors::is_zero(std::size_t number) const {
