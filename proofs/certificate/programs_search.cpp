@@ -7,7 +7,6 @@
 
 #include "proofs/certificate/relation_search.h"
 #include "proofs/certificate/subject_certificates.h"
-#include "proofs/kernel/claims.h"
 
 namespace p2 {
 namespace {
@@ -167,24 +166,12 @@ class ProgramsSearch {
   Numbers next_;  ///< by program, the node that is related next
   std::string lost_;
 };
+
 }  // namespace
 
 std::variant<std::string, std::string> programs_evidence(const CertificateFiles& files,
                                                          const Limits& limits) {
-  std::variant<std::string, std::string> result;
-  try {
-    kernel::xla::with_related_programs(
-        files, [&](RelatedPrograms& programs, const std::vector<ProgramsRelation>& outputs) {
-          ProgramsSearch search(programs, limits);
-          if (auto text = search.run(outputs))
-            result.emplace<0>(std::move(*text));
-          else
-            result.emplace<1>(search.lost());
-        });
-  } catch (const kernel::CheckFailure& failure) {
-    result.emplace<1>(failure.what());
-  }
-  return result;
+  return evidence_by<ProgramsSearch>(kernel::xla::with_related_programs, files, limits);
 }
 
 }  // namespace p2

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "proofs/certificate/subject_certificates.h"
-#include "proofs/kernel/claims.h"
 
 namespace p2 {
 namespace {
@@ -270,20 +269,7 @@ std::string RelationSearch::text_of(const Numbers& answers) const {
 
 std::variant<std::string, std::string> relation_evidence(const CertificateFiles& files,
                                                          const Limits& limits) {
-  std::variant<std::string, std::string> result;
-  try {
-    kernel::xla::with_related_modules(
-        files, [&](RelatedModules& modules, const std::vector<Relation>& outputs) {
-          RelationSearch search(modules, limits);
-          if (auto text = search.run(outputs))
-            result.emplace<0>(std::move(*text));
-          else
-            result.emplace<1>(search.lost());
-        });
-  } catch (const kernel::CheckFailure& failure) {
-    result.emplace<1>(failure.what());
-  }
-  return result;
+  return evidence_by<RelationSearch>(kernel::xla::with_related_modules, files, limits);
 }
 
 }  // namespace p2

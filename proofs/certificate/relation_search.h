@@ -1,13 +1,17 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "engine/base/limits.h"
+#include "proofs/certificate/certificate_folder.h"
+#include "proofs/kernel/claims.h"
 #include "proofs/kernel/xla/related_programs.h"
 #include "proofs/kernel/xla/relation.h"
 
@@ -158,5 +162,27 @@ class RelationSearch {
 std::optional<ClosedLoop> relate_loop(RelationSearch& search,
                                       const kernel::xla::RelatedModules& modules, std::size_t loop,
                                       const std::vector<bool>& needed);
+
+/// relation.json by a search for what `with_subject` reads of problem.json, or, as the second,
+/// where it ends. Throws LimitReached.
+template <typename Search, typename Subject, typename Output>
+std::variant<std::string, std::string> evidence_by(
+    void (*with_subject)(const kernel::Files&,
+                         const std::function<void(Subject&, const std::vector<Output>&)>&),
+    const CertificateFiles& files, const Limits& limits) {
+  std::variant<std::string, std::string> result;
+  try {
+    with_subject(files, [&](Subject& subject, const std::vector<Output>& outputs) {
+      Search search(subject, limits);
+      if (auto text = search.run(outputs))
+        result.emplace<0>(std::move(*text));
+      else
+        result.emplace<1>(search.lost());
+    });
+  } catch (const kernel::CheckFailure& failure) {
+    result.emplace<1>(failure.what());
+  }
+  return result;
+}
 
 }  // namespace p2

@@ -18,7 +18,8 @@ namespace {
 struct EqualPair {
   const char* why;
   const char* before;
-  const char* after;
+  const char* from;  ///< what stands otherwise in the other module
+  const char* to;
 };
 
 const EqualPair kEqualPairs[] = {
@@ -32,15 +33,7 @@ const EqualPair kEqualPairs[] = {
   v = f32[64] subtract(u, c)
   o = f32[64] multiply(v, y)
 )",
-     R"(
-  x = f32[64] parameter(0)
-  y = f32[64] parameter(1)
-  c0 = f32[] constant(1e18)
-  c = f32[64] broadcast(c0), dimensions={}
-  u = f32[64] add(x, c)
-  v = f32[64] subtract(u, c)
-  o = f32[64] multiply(x, y)
-)"},
+     "multiply(v, y)", "multiply(x, y)"},
     {"an order of equal keys",
      R"(
   x0 = f32[64] parameter(0)
@@ -61,25 +54,7 @@ const EqualPair kEqualPairs[] = {
   s = (f32[64,2], f32[64,2]) sort(k, p), dimensions={1}, is_stable=true, to_apply=cmp
   o = f32[64,2] get-tuple-element(s), index=1
 )",
-     R"(
-  x0 = f32[64] parameter(0)
-  y0 = f32[64] parameter(1)
-  z0 = f32[64] parameter(2)
-  p = f32[64,2] parameter(3)
-  x = f32[64] exponential(x0)
-  y = f32[64] exponential(y0)
-  z = f32[64] exponential(z0)
-  xy = f32[64] add(x, y)
-  g = f32[64] multiply(xy, z)
-  yz = f32[64] multiply(y, z)
-  xz = f32[64] multiply(x, z)
-  h = f32[64] add(xz, yz)
-  k0 = f32[64,1] reshape(g)
-  k1 = f32[64,1] reshape(g)
-  k = f32[64,2] concatenate(k0, k1), dimensions={1}
-  s = (f32[64,2], f32[64,2]) sort(k, p), dimensions={1}, is_stable=true, to_apply=cmp
-  o = f32[64,2] get-tuple-element(s), index=1
-)"},
+     "k1 = f32[64,1] reshape(h)", "k1 = f32[64,1] reshape(g)"},
     {"an index by a comparison of equal numbers",
      R"(
   fx = f32[64] constant({1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,64})
@@ -104,27 +79,7 @@ const EqualPair kEqualPairs[] = {
   i = s32[64] select(c, three, nil)
   o = f32[64] gather(t, i), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}
 )",
-     R"(
-  fx = f32[64] constant({1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,64})
-  x1 = f32[64] parameter(0)
-  y0 = f32[64] parameter(1)
-  z0 = f32[64] parameter(2)
-  t = f32[8] parameter(3)
-  x0 = f32[64] multiply(x1, fx)
-  x = f32[64] tanh(x0)
-  y = f32[64] exponential(y0)
-  z = f32[64] exponential(z0)
-  xy = f32[64] add(x, y)
-  g = f32[64] multiply(xy, z)
-  yz = f32[64] multiply(y, z)
-  xz = f32[64] multiply(x, z)
-  h = f32[64] add(xz, yz)
-  c3 = s32[] constant(3)
-  three = s32[64] broadcast(c3), dimensions={}
-  c0 = s32[] constant(0)
-  nil = s32[64] broadcast(c0), dimensions={}
-  o = f32[64] gather(t, nil), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}
-)"},
+     "gather(t, i)", "gather(t, nil)"},
     {"a comparison of what cancelled, times an index",
      R"(
   fx = f32[64] constant({1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,64})
@@ -151,29 +106,7 @@ const EqualPair kEqualPairs[] = {
   c = pred[64,8192] compare(dp, nilb), direction=GE
   o = f32[64,8192] select(c, u, v)
 )",
-     R"(
-  fx = f32[64] constant({1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,64})
-  x1 = f32[64] parameter(0)
-  x0 = f32[64] multiply(x1, fx)
-  y0 = f32[64] parameter(1)
-  z0 = f32[64] parameter(2)
-  u = f32[64,8192] parameter(3)
-  v = f32[64,8192] parameter(4)
-  x = f32[64] tanh(x0)
-  y = f32[64] exponential(y0)
-  z = f32[64] exponential(z0)
-  xy = f32[64] add(x, y)
-  g = f32[64] multiply(xy, z)
-  yz = f32[64] multiply(y, z)
-  xz = f32[64] multiply(x, z)
-  h = f32[64] add(xz, yz)
-  d = f32[64] subtract(g, h)
-  db = f32[64,8192] broadcast(d), dimensions={0}
-  pos = f32[64,8192] iota(), iota_dimension=1
-  nil = f32[] constant(0)
-  nilb = f32[64,8192] broadcast(nil), dimensions={}
-  o = f32[64,8192] copy(u)
-)"},
+     "select(c, u, v)", "copy(u)"},
     {"unsigned integers beyond those with a sign",
      R"(
   x = f32[8192] parameter(0)
@@ -184,12 +117,7 @@ const EqualPair kEqualPairs[] = {
   p = pred[8192] compare(i, c), direction=LT
   o = f32[8192] select(p, x, y)
 )",
-     R"(
-  x = f32[8192] parameter(0)
-  y = f32[8192] parameter(1)
-  i = u64[8192] iota(), iota_dimension=0
-  o = f32[8192] copy(x)
-)"},
+     "select(p, x, y)", "copy(x)"},
     {"integers that are rounded where they are converted",
      R"(
   k = s64[64] parameter(0)
@@ -200,13 +128,7 @@ const EqualPair kEqualPairs[] = {
   b = f32[64] convert(c)
   o = f32[64] subtract(a, b)
 )",
-     R"(
-  k = s64[64] parameter(0)
-  c0 = s64[] constant(1152921504606846976)
-  c = s64[64] broadcast(c0), dimensions={}
-  kc = s64[64] add(k, c)
-  o = f32[64] convert(k)
-)"},
+     "subtract(a, b)", "convert(k)"},
     {"a zero without sign",
      R"(
   x = f32[64,4] parameter(0)
@@ -218,14 +140,7 @@ const EqualPair kEqualPairs[] = {
   xy = f32[64,4] negate(xx)
   o = f32[64,4] atan2(xy, m)
 )",
-     R"(
-  x = f32[64,4] parameter(0)
-  z0 = f32[] constant(0)
-  z = f32[64,4] broadcast(z0), dimensions={}
-  m0 = f32[] constant(-1)
-  m = f32[64,4] broadcast(m0), dimensions={}
-  o = f32[64,4] atan2(x, m)
-)"},
+     "atan2(xy, m)", "atan2(x, m)"},
 };
 
 TEST_CASE("what rounding alone decides is not refuted on blocks") {
@@ -267,7 +182,8 @@ TEST_CASE("what rounding alone decides is not refuted on blocks") {
     std::string shape = pair.before;
     shape = shape.substr(shape.rfind("  o = ") + 6);
     shape = shape.substr(0, shape.find(' '));
-    CHECK(outcome(pair.before, pair.after, shape) == Outcome::Undecided);
+    CHECK(outcome(pair.before, replaced(pair.before, pair.from, pair.to), shape) ==
+          Outcome::Undecided);
   }
 }
 

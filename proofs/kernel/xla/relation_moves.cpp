@@ -46,6 +46,26 @@ Digits all_of(const std::vector<Digits>& dimensions) {
   return all;
 }
 
+/// Digits by stride, the largest first.
+std::vector<std::size_t> order_of(const Digits& digits) {
+  std::vector<std::size_t> order(digits.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return digits[a].stride > digits[b].stride; });
+  return order;
+}
+
+/// Sizes of digits in that order, and the place of every digit in it.
+std::pair<Index, Index> parts_and_places(const Digits& digits) {
+  const std::vector<std::size_t> order = order_of(digits);
+  Index parts, places(digits.size());
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    parts.push_back(digits[order[k]].size);
+    places[order[k]] = static_cast<std::int64_t>(k);
+  }
+  return {parts, places};
+}
+
 }  // namespace
 
 std::size_t dimension_of(const Digit& digit, const Index& sizes, const Index& strides) {
@@ -102,15 +122,8 @@ std::size_t Tensors::make_moved(const Moved& moved) {
   const Tensor base = at(moved.base);
   if (digits.size() < 2 && base.form.opcode == "numbers")
     return family(base.form, {}, base.kind, sizes, numbered(base.form.numbers));
-  std::vector<std::size_t> order(digits.size());
-  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return digits[a].stride > digits[b].stride; });
-  Index parts, places(digits.size()), turned;
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    parts.push_back(digits[order[k]].size);
-    places[order[k]] = static_cast<std::int64_t>(k);
-  }
+  const auto [parts, places] = parts_and_places(digits);
+  Index turned;
   for (const Digit& each : digits) turned.push_back(each.size);
   std::size_t number = moved.base;
   const auto step = [&](Form form, const Index& to) {
@@ -130,16 +143,9 @@ std::size_t Tensors::make_moved(const Moved& moved) {
 std::optional<std::size_t> Tensors::make_moved_as(std::size_t number,
                                                   const std::vector<Digits>& dimensions) {
   Digits digits = all_of(dimensions);
-  Index sizes, turned, parts, places(digits.size());
+  const auto [parts, places] = parts_and_places(digits);
+  Index sizes;
   for (const auto& dimension : dimensions) sizes.push_back(size_of(dimension));
-  std::vector<std::size_t> order(digits.size());
-  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return digits[a].stride > digits[b].stride; });
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    parts.push_back(digits[order[k]].size);
-    places[order[k]] = static_cast<std::int64_t>(k);
-  }
   const std::string kind = at(number).kind;
   std::optional<std::size_t> result = make({"reshape", "", {parts}}, {number}, kind);
   if (result) result = make({"transpose", "", {places}}, {*result}, kind);
@@ -151,13 +157,9 @@ std::optional<std::size_t> Tensors::make_moved_back(std::size_t number,
                                                     const std::vector<Digits>& dimensions,
                                                     const Index& own) {
   const Digits digits = all_of(dimensions);
-  std::vector<std::size_t> order(digits.size());
-  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return digits[a].stride > digits[b].stride; });
   Index parts, places;
   for (const Digit& each : digits) parts.push_back(each.size);
-  for (const std::size_t each : order) places.push_back(static_cast<std::int64_t>(each));
+  for (const std::size_t each : order_of(digits)) places.push_back(static_cast<std::int64_t>(each));
   const std::string kind = at(number).kind;
   std::optional<std::size_t> result = make({"reshape", "", {parts}}, {number}, kind);
   if (result) result = make({"transpose", "", {places}}, {*result}, kind);
