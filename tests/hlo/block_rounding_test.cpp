@@ -187,26 +187,5 @@ TEST_CASE("what rounding alone decides is not refuted on blocks") {
   }
 }
 
-TEST_CASE("a branch that rounding alone decides refutes nothing") {
-  const std::string branches =
-      "no {\n  q = f32[4] parameter(0)\n  ROOT r = f32[4] negate(q)\n}\n"
-      "twice {\n  q = f32[4] parameter(0)\n  ROOT r = f32[4] add(q, q)\n}\n";
-  const std::string numbers =
-      "x0 = f32[] parameter(0)\n  a0 = f32[] parameter(1)\n  b0 = f32[] parameter(2)\n"
-      "  v = f32[4] parameter(3)\n  x = f32[] exponential(x0)\n  a = f32[] exponential(a0)\n"
-      "  b = f32[] exponential(b0)\n  ab = f32[] add(a, b)\n  l = f32[] multiply(x, ab)\n"
-      "  xa = f32[] multiply(x, a)\n  xb = f32[] multiply(x, b)\n  r = f32[] add(xa, xb)\n";
-  const std::string choice =
-      "  ROOT o = f32[4] conditional(c, v, v), true_computation=no, false_computation=twice\n";
-  for (const char* direction : {"GE", "LE"}) {
-    const std::string before = text_with(
-        branches,
-        fmt::format("{}  c = pred[] compare(l, r), direction={}\n{}", numbers, direction, choice));
-    const std::string after =
-        text_with(branches, numbers + "  c = pred[] constant(true)\n" + choice);
-    CHECK(compared(before, after).outcome != Outcome::Refuted);
-  }
-}
-
 }  // namespace
 }  // namespace p2::hlo::refuted_on_blocks

@@ -596,6 +596,14 @@ ModuleDecision compare(const std::shared_ptr<const Module>& before,
   } catch (const IllFormed& error) {
     decision = ill_formed(error.fault, devices);
   }
+  if (decision.violation && decision.violation->may_be_rounding) {
+    decision.outcome = Outcome::Undecided;
+    decision.reason = fmt::format(
+        "{} Doubles alone may be so: something is rounded where a function has a pole, or is too "
+        "large or too small for them.",
+        decision.violation->explanation);
+    decision.violation.reset();
+  }
   for (const auto& [module, form] :
        {std::pair(before, relation->before), {after, relation->after}}) {
     const double shared = form == Form::Global ? devices.count() : 1;

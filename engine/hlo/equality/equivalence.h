@@ -32,6 +32,9 @@ struct Difference {
   std::optional<SourcePosition> position = {};    ///< of what is ill-formed
   /// The element is infinite or not a number in one of the modules: real numbers leave that out.
   bool of_infinities = false;
+  /// Rounding or overflow of doubles may have made it so: this refutes nothing, but the modules are
+  /// not shown equal either. compare() makes it Undecided.
+  bool may_be_rounding = false;
 };
 
 /// An operation that is not understood: a comparison gives up there, or takes it as an

@@ -110,18 +110,24 @@ class ExecutionComparison {
       for (std::size_t k = 0; k < draws && decision_.outcome != Outcome::Refuted; ++k) {
         execute_on_numbers(kDraws[k % std::size(kDraws)], kFirstSeed + k);
       }
+      if (decision_.outcome != Outcome::Refuted && met_infinite_errors_)
+        execute_on_numbers(interpreter::kSmallDraw, kFirstSeed + draws);
     } catch (...) {  // the other thread refers to this frame
       cancelled = true;
       finish();
       throw;
+    }
+    if (decision_.outcome != Outcome::Refuted && rounded_difference_) {
+      decision_.outcome = Outcome::Refuted;
+      decision_.violation = rounded_difference_;
     }
     std::optional<Interpretation> second;
     if (decision_.outcome != Outcome::Refuted)
       second = interpret(kSecondSeed, FloatEquality::Real, limits_);
     const Interpretation found = finish();
     decision_.uninterpreted = found.uninterpreted;
-    decision_.interpreter =
-        decision_.outcome == Outcome::Refuted ? Outcome::Refuted : Outcome::Undecided;
+    const bool is_certain = decision_.outcome == Outcome::Refuted && !rounded_difference_;
+    decision_.interpreter = is_certain ? Outcome::Refuted : Outcome::Undecided;
     const bool is_equal = found.is_equal && (!second || second->is_equal);
     decision_.symbolic = is_equal ? Outcome::Established : Outcome::Undecided;
     if (decision_.outcome == Outcome::Refuted) {
@@ -266,10 +272,20 @@ class ExecutionComparison {
   void execute_on_numbers(const Draw& draw, std::uint64_t seed) {
     Numbers numbers;
     visit_numbers(numbers, draw, seed, [&](const ComparedElement& element, double largest) {
+      const bool is_infinite = std::isinf(element.before.error) || std::isinf(element.after.error);
+      met_infinite_errors_ = met_infinite_errors_ || is_infinite;
       if (!differ(element.before, element.after, element.type, largest, draw)) return true;
+      if (is_infinite && rounded_difference_) return true;
+      Difference difference = interpreter::difference_of(element, devices_.partitions, draw, seed,
+                                                         interpreter::given_text(given_));
+      if (is_infinite) {
+        difference.may_be_rounding = true;
+        rounded_difference_ = std::move(difference);
+        return true;
+      }
       decision_.outcome = Outcome::Refuted;
-      decision_.violation = interpreter::difference_of(element, devices_.partitions, draw, seed,
-                                                       interpreter::given_text(given_));
+      decision_.violation = std::move(difference);
+      rounded_difference_.reset();
       return false;
     });
   }
@@ -449,6 +465,8 @@ class ExecutionComparison {
   double tolerance_;
   const interpreter::GivenInputs* given_ = nullptr;  ///< for the execution that runs
   ModuleDecision decision_;
+  bool met_infinite_errors_ = false;
+  std::optional<Difference> rounded_difference_ = {};  ///< that may_be_rounding, if no other is met
 };
 
 }  // namespace

@@ -48,6 +48,9 @@ constexpr Draw kDraws[] = {{0.25, 1.5, Draw::Sign::Both, 0, 6, false, false},
                            {2.0, 12.0, Draw::Sign::Both, 0, 6, true, true},
                            {20.0, 100.0, Draw::Sign::Both, 0, 6, false, true}};
 
+/// For what overflows on these.
+constexpr Draw kSmallDraw = {0x1p-8, 0x1p-4, Draw::Sign::Both, 0, 6, false, false};
+
 /// The sum, product or the like of two elements.
 template <typename A>
 typename A::Cell combined(A& arithmetic, Reducer reducer, ElementType type,

@@ -191,7 +191,7 @@ auto LocalOperations<A>::gather(const Instruction& instruction, const Operands& 
       const auto value = arithmetic_.as_integer(cell, indices.shape.type);
       const std::int64_t last = sizes[dimension] - numbers.slice_sizes[dimension];
       if (!value) {
-        is_opaque = is_opaque || symbolic.has_value() || !A::kSymbolic || last >= kMaxPlaces;
+        is_opaque = is_opaque || (A::kSymbolic && (symbolic.has_value() || last >= kMaxPlaces));
         symbolic.emplace(dimension, cell);
       } else {
         start[dimension] = clamped_start(*value, indices.shape.type, last);
@@ -207,6 +207,7 @@ auto LocalOperations<A>::gather(const Instruction& instruction, const Operands& 
       cells.push_back(from.at(element));
       return;
     }
+    if constexpr (!A::kSymbolic) cells.push_back(arithmetic_.arbitrary(0, shape.type));
     if constexpr (A::kSymbolic) {
       const auto [dimension, cell] = *symbolic;
       const std::int64_t places = sizes[dimension] - numbers.slice_sizes[dimension] + 1;

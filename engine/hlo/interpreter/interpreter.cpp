@@ -280,7 +280,6 @@ auto Interpreter<A>::execute_while(const Instruction& instruction, const PerDevi
     for (std::uint32_t device = 0; device < running.size(); ++device) {
       if (!running[device]) continue;
       const Array<Cell>& condition = goes_on[device]->array;
-      require_known(instruction, condition.at(0));
       const auto value = arithmetic_.as_integer(condition.at(0), condition.shape.type);
       is_known = is_known && value && !condition.unknown;
       runs_on[device] = value.value_or(0) != 0;
@@ -352,14 +351,6 @@ auto Interpreter<A>::chosen(const Cell& condition, const Tree& yes, const Tree& 
   return result;
 }
 
-/// Rounding does not choose what is executed.
-template <typename A>
-void Interpreter<A>::require_known(const Instruction& instruction, const Cell& choice) const {
-  if constexpr (std::is_same_v<A, Numbers>) {
-    if (choice.arbitrary) give_up(instruction, "what it executes may be decided by rounding");
-  }
-}
-
 template <typename A>
 auto Interpreter<A>::execute_conditional(const Instruction& instruction, const Operands& operands,
                                          const Active& active, int depth) -> PerDevice {
@@ -375,7 +366,6 @@ auto Interpreter<A>::execute_conditional(const Instruction& instruction, const O
   for (std::uint32_t device = 0; device < active.size(); ++device) {
     if (!active[device]) continue;
     const Array<Cell>& index = (*operands[0])[device]->array;
-    require_known(instruction, index.at(0));
     const auto value = arithmetic_.as_integer(index.at(0), index.shape.type);
     if (!value || index.unknown) {
       open[device] = is_open = true;

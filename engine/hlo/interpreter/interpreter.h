@@ -114,7 +114,6 @@ class Interpreter {
                           const Active& active, int depth);
   PerDevice loop_of_unknown_length(const Instruction& instruction, const PerDevice& state,
                                    const Active& active, int depth);
-  void require_known(const Instruction& instruction, const Cell& choice) const;
   PerDevice execute_conditional(const Instruction& instruction, const Operands& operands,
                                 const Active& active, int depth);
   PerDevice execute_custom_call(const Instruction& instruction, const Operands& operands,

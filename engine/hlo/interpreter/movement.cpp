@@ -229,7 +229,6 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
   }
   Index outer = sizes;
   outer[along] = 1;
-  bool is_opaque = false;
   // An unstable sort leaves open in which order elements are that are equal to the comparator.
   const bool is_stable = text_attribute(instruction, "is_stable") == "true";
   const std::uint64_t function = fingerprint(instruction.called[0]) + (is_stable ? 0 : 1);
@@ -283,14 +282,15 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
         return;
       }
     }
-    is_opaque = is_opaque || !known;
     for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Array<Cell>& from = operands[k]->array;
       for (std::int64_t i = 0; i < count; ++i) {
-        results[k][at(i)] = (*operands[k]->array.cells)[at(order[static_cast<std::size_t>(i)])];
+        results[k][at(i)] =
+            known ? from.at(base + order[static_cast<std::size_t>(i)] * strides[along])
+                  : arithmetic_.arbitrary(0, from.shape.type);
       }
     }
   });
-  if (is_opaque) return opaque(instruction, operands, 0);
   Tree result;
   result.is_tuple = instruction.shape.is_tuple;
   const std::vector<ArrayShape> shapes = instruction.shape.arrays();
@@ -346,8 +346,9 @@ auto LocalOperations<A>::top_k(const Instruction& instruction, const Operands& o
           continue;
         }
       }
-      values.push_back(from.at(base + position));
-      positions.push_back(arithmetic_.integer(position, shapes[1].type));
+      values.push_back(known ? from.at(base + position) : arithmetic_.arbitrary(0, shapes[0].type));
+      positions.push_back(known ? arithmetic_.integer(position, shapes[1].type)
+                                : arithmetic_.arbitrary(0, shapes[1].type));
     }
   }
   Tree result;

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "engine/hlo/interpreter/number_errors.h"
+
 namespace p2::hlo::interpreter {
 namespace {
 
@@ -21,164 +23,6 @@ std::int64_t low_bits(std::uint64_t value, unsigned bits) {
 /// The bits of a value, without sign.
 std::uint64_t bits_of(std::int64_t value, ElementType type) {
   return static_cast<std::uint64_t>(low_bits(static_cast<std::uint64_t>(value), type.bits()));
-}
-
-double real_function(Element code, double a, double b) {
-  switch (code) {
-    case Element::Abs:
-      return std::fabs(a);
-    case Element::Add:
-      return a + b;
-    case Element::Atan2:
-      return std::atan2(a, b);
-    case Element::Cbrt:
-      return std::cbrt(a);
-    case Element::Ceil:
-      return std::ceil(a);
-    case Element::Cosine:
-      return std::cos(a);
-    case Element::Divide:
-      return a / b;
-    case Element::Erf:
-      return std::erf(a);
-    case Element::Exponential:
-      return std::exp(a);
-    case Element::ExponentialMinusOne:
-      return std::expm1(a);
-    case Element::Floor:
-      return std::floor(a);
-    case Element::Log:
-      return std::log(a);
-    case Element::LogPlusOne:
-      return std::log1p(a);
-    case Element::Logistic:
-      return 1 / (1 + std::exp(-a));
-    case Element::Maximum:
-      return std::isnan(a) || std::isnan(b) ? kNaN : std::fmax(a, b);
-    case Element::Minimum:
-      return std::isnan(a) || std::isnan(b) ? kNaN : std::fmin(a, b);
-    case Element::Multiply:
-      return a * b;
-    case Element::Negate:
-      return -a;
-    case Element::Power:
-      return std::pow(a, b);
-    case Element::ReducePrecision:
-      return a;
-    case Element::Remainder:
-      return std::fmod(a, b);
-    case Element::RoundAway:
-      return std::round(a);
-    case Element::RoundEven:
-      return std::nearbyint(a);
-    case Element::Rsqrt:
-      return 1 / std::sqrt(a);
-    case Element::Sign:
-      return std::isnan(a) ? kNaN : a > 0 ? 1 : a < 0 ? -1 : a;
-    case Element::Sine:
-      return std::sin(a);
-    case Element::Sqrt:
-      return std::sqrt(a);
-    case Element::Subtract:
-      return a - b;
-    case Element::Tan:
-      return std::tan(a);
-    case Element::Tanh:
-      return std::tanh(a);
-    default:
-      return kNaN;
-  }
-}
-
-/// The rounding of one operation, relative to its result; functions of the library are a few times
-/// less precise than arithmetic.
-constexpr double kRounding = 0x1p-51;
-
-/// Whether a result is infinite as it is too large for a double, not at a pole.
-bool overflows(Element code, double a, double b, double result) {
-  if (!std::isinf(result) || std::isinf(a) || std::isinf(b)) return false;
-  switch (code) {
-    case Element::Add:
-    case Element::Subtract:
-    case Element::Multiply:
-    case Element::Exponential:
-    case Element::ExponentialMinusOne:
-      return true;
-    case Element::Divide:
-      return b != 0;
-    case Element::Power:
-      return a != 0;
-    default:
-      return false;
-  }
-}
-
-/// How far the result of a function may be from that of numbers without rounding: the errors of
-/// the operands times the derivatives (the mean value theorem, to first order), and its own.
-/// Infinite where something overflowed: what is computed from that is any number, as x / ∞ = 0.
-float real_error(Element code, const Scalar& x, const Scalar& y, double result) {
-  const double a = std::fabs(x.real);
-  const double b = std::fabs(y.real);
-  const double size = std::fabs(result);
-  double error = 0;
-  if (std::isinf(x.error) || std::isinf(y.error) || overflows(code, a, b, result)) {
-    return std::numeric_limits<float>::infinity();
-  }
-  switch (code) {
-    case Element::Abs:
-    case Element::Negate:
-    case Element::ReducePrecision:
-      return x.error;
-    case Element::Maximum:
-    case Element::Minimum:
-      return std::max(x.error, y.error);
-    case Element::Add:
-    case Element::Subtract:
-      error = double{x.error} + y.error;
-      break;
-    case Element::Multiply:
-      error = a * y.error + b * x.error;
-      break;
-    case Element::Divide:
-      error = (x.error + size * y.error) / b;
-      break;
-    case Element::Exponential:
-      error = size * x.error;
-      break;
-    case Element::ExponentialMinusOne:
-      error = (size + 1) * x.error;
-      break;
-    case Element::Log:
-      error = x.error / a;
-      break;
-    case Element::LogPlusOne:
-      error = x.error / std::fabs(1 + x.real);
-      break;
-    case Element::Sqrt:
-      error = x.error == 0 ? 0 : x.error / (2 * size);
-      break;
-    case Element::Rsqrt:
-      error = size * x.error / (2 * a);
-      break;
-    case Element::Cbrt:
-      error = x.error == 0 ? 0 : x.error / (3 * size * size);
-      break;
-    case Element::Power:
-      error = x.error == 0 ? 0 : size * b * x.error / a;
-      if (y.error != 0) error += size * std::fabs(std::log(a)) * y.error;
-      break;
-    case Element::Atan2:
-      error = (a * y.error + b * x.error) / (a * a + b * b);
-      break;
-    case Element::Tan:
-      error = (1 + size * size) * x.error;
-      break;
-    default:  // the derivative is at most 2/√π, or the function has steps
-      error = 1.2 * x.error;
-      break;
-  }
-  error += kRounding * size;
-  return std::isnan(error) || std::isinf(result) ? 0 : static_cast<float>(error);
 }
 
 std::uint64_t magnitude(std::int64_t value) {
@@ -430,7 +274,7 @@ Scalar Numbers::constant(const LiteralElement& element, ElementType type) const 
   if (type.kind() == ElementType::Kind::Complex) return kArbitrary;
   if (type.is_float()) {
     const Fraction fraction = fraction_of(real_constant(element), type);
-    return {fraction.numerator / fraction.denominator, 0};
+    return function_of_reals(Element::Divide, {fraction.numerator}, {fraction.denominator});
   }
   if (element.text.empty()) {
     return {0, wrapped(static_cast<std::uint64_t>(element.number.numerator), type)};
@@ -472,7 +316,7 @@ void Numbers::add_products(std::span<Accumulator> sums, std::span<const Cell> ro
       const double product = a.real * b.real;
       real[j] += product;
       size[j] += std::fabs(product);
-      error[j] += magnitude * b.error + std::fabs(b.real) * a.error;
+      error[j] += magnitude * b.error + (std::fabs(b.real) + b.error) * a.error;
       arbitrary[j] |= a.arbitrary | b.arbitrary;
     }
     columns += kColumns;
@@ -489,10 +333,7 @@ void Numbers::add_products(std::span<Accumulator> sums, std::span<const Cell> ro
 Scalar Numbers::result(const Accumulator& sum, ElementType type) const {
   if (!type.is_float()) return {0, wrapped(sum.integer, type), sum.arbitrary};
   // A sum of n terms is rounded at most n times, each time to no more than the sum of their sizes.
-  const double error = sum.error + kRounding * sum.terms * sum.size;
-  const float bound = std::isnan(error) ? std::numeric_limits<float>::infinity()  // of ∞ · 0
-                                        : static_cast<float>(error);
-  return {sum.real, 0, sum.arbitrary, bound};
+  return {sum.real, 0, sum.arbitrary, rounded_bound(sum.error + kRounding * sum.terms * sum.size)};
 }
 
 bool Numbers::equal(const Cell& a, const Cell& b, ElementType type) const {
@@ -516,17 +357,19 @@ Scalar Numbers::computed(const ElementOperation& operation, std::span<const Cell
     case Element::Compare: {
       const Scalar& a = operands[0];
       const Scalar& b = operands[1];
-      // Numbers that differ by rounding alone may be in any order.
-      const bool unclear = operation.from.is_float() && a.real != b.real &&
-                           std::fabs(a.real - b.real) <= double{a.error} + b.error;
+      const bool unclear = operation.from.is_float() && is_unclear(operation, a, b);
       return {0, compared(operation, a, b) ? 1 : 0, unclear};
     }
     case Element::Convert:
-      return converted(operands[0], operation.from, to);
-    case Element::BitcastConvert:
-      return bits_converted(operands[0], operation.from, to);
+    case Element::BitcastConvert: {
+      Scalar result = operation.code == Element::Convert
+                          ? converted(operands[0], operation.from, to)
+                          : bits_converted(operands[0], operation.from, to);
+      result.arbitrary = result.arbitrary || is_unclear_conversion(operation, operands[0]);
+      return result;
+    }
     case Element::IsFinite:
-      return {0, std::isfinite(operands[0].real) ? 1 : 0};
+      return {0, std::isfinite(operands[0].real) ? 1 : 0, std::isinf(operands[0].error)};
     case Element::Clamp: {
       const ElementOperation most{Element::Minimum, {}, to, to, {}};
       const ElementOperation least{Element::Maximum, {}, to, to, {}};
@@ -538,10 +381,7 @@ Scalar Numbers::computed(const ElementOperation& operation, std::span<const Cell
       break;
   }
   const Scalar& second = operands.size() > 1 ? operands[1] : operands[0];
-  if (to.is_float()) {
-    const double result = real_function(operation.code, operands[0].real, second.real);
-    return {result, 0, false, real_error(operation.code, operands[0], second, result)};
-  }
+  if (to.is_float()) return function_of_reals(operation.code, operands[0], second);
   return {0,
           wrapped(integer_function(operation.code, operands[0].integer, second.integer, to), to)};
 }

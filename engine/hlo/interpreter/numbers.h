@@ -29,8 +29,9 @@ class Numbers {
 
   Cell constant(const LiteralElement& element, ElementType type) const;
   Cell integer(std::int64_t value, ElementType type) const;
-  /// The value of an integer or boolean.
+  /// The value of an integer or boolean; nothing if it may be any.
   std::optional<std::int64_t> as_integer(const Cell& cell, ElementType /*type*/) const {
+    if (cell.arbitrary) return std::nullopt;
     return cell.integer;
   }
   /// What may be any number.
@@ -55,7 +56,7 @@ class Numbers {
       const double product = a.real * b.real;
       sum.real += product;
       sum.size += std::fabs(product);
-      sum.error += std::fabs(a.real) * b.error + std::fabs(b.real) * a.error;
+      sum.error += std::fabs(a.real) * b.error + (std::fabs(b.real) + b.error) * a.error;
       ++sum.terms;
     } else {
       sum.integer += static_cast<std::uint64_t>(a.integer) * static_cast<std::uint64_t>(b.integer);

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "engine/hlo/interpreter/numbers.h"
+
+namespace p2::hlo::interpreter {
+
+/// The rounding of one operation, relative to its result; functions of the library are a few times
+/// less precise than arithmetic.
+inline constexpr double kRounding = 0x1p-51;
+
+/// A bound as a Scalar holds it: never 0 but for 0, infinite for what is no number.
+float rounded_bound(double error);
+
+/// A function of floating-point numbers, of one or of two. The result is arbitrary where the
+/// function has a step within the errors of the operands, and its error infinite where it has a
+/// pole there.
+Scalar function_of_reals(Element code, const Scalar& x, const Scalar& y);
+
+/// Whether rounding may decide how two floating-point numbers compare.
+bool is_unclear(const ElementOperation& comparison, const Scalar& a, const Scalar& b);
+
+/// Whether rounding may decide what integer, truth value or bits a floating-point number becomes.
+bool is_unclear_conversion(const ElementOperation& conversion, const Scalar& value);
+
+}  // namespace p2::hlo::interpreter

@@ -1,0 +1,522 @@
+// What rounding of doubles alone decides refutes nothing: equal modules that are executed, and
+// random expressions, computed in double and in a longer precision.
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "engine/hlo/interpreter/numbers.h"
+#include "tests/hlo/modules.h"
+
+namespace p2::hlo {
+namespace {
+
+using interpreter::Direction;
+using interpreter::Element;
+using interpreter::ElementOperation;
+using interpreter::Numbers;
+using interpreter::Scalar;
+
+struct RoundedPair {
+  const char* why;
+  const char* before;
+  const char* from;  ///< what stands otherwise in the other module
+  const char* to;
+};
+
+/// l and r are equal real numbers, of which doubles of either is the larger; k and m likewise, as
+/// vectors, and q is about 1, computed from l and r.
+const char* const kNumbers = R"(  x0 = f32[16] parameter(0)
+  a0 = f32[16] parameter(1)
+  b0 = f32[16] parameter(2)
+  v = f32[16] parameter(3)
+  x = f32[16] exponential(x0)
+  a = f32[16] exponential(a0)
+  b = f32[16] exponential(b0)
+  ab = f32[16] add(a, b)
+  l = f32[16] multiply(x, ab)
+  xa = f32[16] multiply(x, a)
+  xb = f32[16] multiply(x, b)
+  r = f32[16] add(xa, xb)
+  q = f32[16] divide(l, r)
+  d = f32[16] subtract(l, r)
+  zero = f32[] constant(0)
+  one = f32[] constant(1)
+  large0 = f32[] constant(1e18)
+  zeros = f32[16] broadcast(zero), dimensions={}
+  ones = f32[16] broadcast(one), dimensions={}
+  large = f32[16] broadcast(large0), dimensions={}
+  s0 = s32[] constant(0)
+  s3 = s32[] constant(3)
+  nil = s32[16] broadcast(s0), dimensions={}
+  three = s32[16] broadcast(s3), dimensions={}
+)";
+
+const RoundedPair kRoundedPairs[] = {
+    {"the start of a slice", R"(
+  c = pred[16] compare(l, r), direction=GT
+  i = s32[16] select(c, three, nil)
+  i1 = s32[1] slice(i), slice={[0:1]}
+  i0 = s32[] reshape(i1)
+  o = f32[4] dynamic-slice(v, i0), dynamic_slice_sizes={4}
+)",
+     "dynamic-slice(v, i0)", "dynamic-slice(v, s0)"},
+    {"the start of an update", R"(
+  c = pred[16] compare(l, r), direction=GT
+  i = s32[16] select(c, three, nil)
+  i1 = s32[1] slice(i), slice={[0:1]}
+  i0 = s32[] reshape(i1)
+  u = f32[4] slice(x0), slice={[0:4]}
+  o = f32[16] dynamic-update-slice(v, u, i0)
+)",
+     "dynamic-update-slice(v, u, i0)", "dynamic-update-slice(v, u, s0)"},
+    {"indices of a gather", R"(
+  c = pred[16] compare(l, r), direction=LT
+  i = s32[16] select(c, three, nil)
+  o = f32[16] gather(v, i), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}
+)",
+     "gather(v, i)", "gather(v, nil)"},
+    {"indices of a scatter", R"(
+  c = pred[16] compare(l, r), direction=LT
+  i = s32[16] select(c, three, nil)
+  o = f32[16] scatter(v, i, x0), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+)",
+     "scatter(v, i, x0)", "scatter(v, nil, x0)"},
+    {"an order of equal keys", R"(
+  k0 = f32[16,1] reshape(l)
+  k1 = f32[16,1] reshape(r)
+  k = f32[16,2] concatenate(k0, k1), dimensions={1}
+  p0 = f32[16,1] reshape(v)
+  p1 = f32[16,1] reshape(x0)
+  p = f32[16,2] concatenate(p0, p1), dimensions={1}
+  s = (f32[16,2], f32[16,2]) sort(k, p), dimensions={1}, is_stable=true, to_apply=less
+  o = f32[16,2] get-tuple-element(s), index=1
+)",
+     "k1 = f32[16,1] reshape(r)", "k1 = f32[16,1] reshape(l)"},
+    {"where the largest of equal numbers is", R"(
+  k0 = f32[16,1] reshape(l)
+  k1 = f32[16,1] reshape(r)
+  k = f32[16,2] concatenate(k0, k1), dimensions={1}
+  s = (f32[16,1], s32[16,1]) topk(k), k=1, largest=true
+  o = s32[16,1] get-tuple-element(s), index=1
+)",
+     "k1 = f32[16,1] reshape(r)", "k1 = f32[16,1] reshape(l)"},
+    {"a comparison with what a large number absorbed", R"(
+  y = f32[16] add(x0, large)
+  w = f32[16] subtract(y, large)
+  c = pred[16] compare(w, zeros), direction=GT
+  o = f32[16] select(c, v, a0)
+)",
+     "compare(w, zeros)", "compare(x0, zeros)"},
+    {"a comparison of numbers near one", R"(
+  f0 = f32[] constant(-100)
+  f = f32[16] broadcast(f0), dimensions={}
+  g = f32[16] subtract(f, x)
+  e = f32[16] exponential(g)
+  w = f32[16] subtract(ones, e)
+  c = pred[16] compare(w, ones), direction=LT
+  o = f32[16] select(c, v, a0)
+)",
+     "compare(w, ones), direction=LT", "compare(ones, ones), direction=EQ"},
+    {"a comparison with what underflows", R"(
+  f0 = f32[] constant(-1000)
+  f = f32[16] broadcast(f0), dimensions={}
+  g = f32[16] subtract(f, x)
+  e = f32[16] exponential(g)
+  c = pred[16] compare(e, zeros), direction=GT
+  o = f32[16] select(c, v, a0)
+)",
+     "compare(e, zeros), direction=GT", "compare(ones, ones), direction=EQ"},
+    {"a quotient of numbers that underflow", R"(
+  f0 = f32[] constant(-1000)
+  f = f32[16] broadcast(f0), dimensions={}
+  g = f32[16] subtract(f, x)
+  e = f32[16] exponential(g)
+  w = f32[16] divide(e, e)
+  o = f32[16] multiply(w, v)
+)",
+     "multiply(w, v)", "multiply(ones, v)"},
+    {"the logarithm of a number that underflows", R"(
+  f0 = f32[] constant(-1000)
+  f = f32[16] broadcast(f0), dimensions={}
+  e = f32[16] exponential(f)
+  w = f32[16] log(e)
+  o = f32[16] multiply(w, v)
+)",
+     "multiply(w, v)", "multiply(f, v)"},
+    {"a product of what overflows and what underflows", R"(
+  f0 = f32[] constant(1000)
+  f = f32[16] broadcast(f0), dimensions={}
+  n = f32[16] negate(f)
+  e = f32[16] exponential(f)
+  h = f32[16] exponential(n)
+  w = f32[16] multiply(e, h)
+  o = f32[16] multiply(w, v)
+)",
+     "multiply(w, v)", "multiply(ones, v)"},
+    {"an exponential of what a large number absorbed", R"(
+  f0 = f32[] constant(300)
+  f = f32[16] broadcast(f0), dimensions={}
+  t = f32[16] multiply(f, x)
+  y = f32[16] add(t, large)
+  w = f32[16] subtract(y, large)
+  e = f32[16] exponential(w)
+  o = f32[16] multiply(e, v)
+)",
+     "exponential(w)", "exponential(t)"},
+    {"the integer below a number", R"(
+  f = f32[16] floor(q)
+  o = f32[16] multiply(f, v)
+)",
+     "multiply(f, v)", "multiply(ones, v)"},
+    {"the integer above a number", R"(
+  f = f32[16] ceil(q)
+  o = f32[16] multiply(f, v)
+)",
+     "multiply(f, v)", "multiply(ones, v)"},
+    {"the integer next to a half", R"(
+  h0 = f32[] constant(0.5)
+  h = f32[16] broadcast(h0), dimensions={}
+  qh = f32[16] multiply(q, h)
+  f = f32[16] round-nearest-afz(qh)
+  o = f32[16] multiply(f, v)
+)",
+     "multiply(f, v)", "multiply(ones, v)"},
+    {"the even integer next to a half", R"(
+  h0 = f32[] constant(1.5)
+  h = f32[16] broadcast(h0), dimensions={}
+  qh = f32[16] multiply(q, h)
+  f = f32[16] round-nearest-even(qh)
+  o = f32[16] multiply(f, v)
+)",
+     "o = f32[16] multiply(f, v)", "o = f32[16] add(v, v)"},
+    {"a sign", R"(
+  f = f32[16] sign(d)
+  o = f32[16] multiply(f, v)
+)",
+     "multiply(f, v)", "multiply(zeros, v)"},
+    {"a remainder", R"(
+  f = f32[16] remainder(l, r)
+  o = f32[16] multiply(f, v)
+)",
+     "multiply(f, v)", "multiply(zeros, v)"},
+    {"a number as an integer", R"(
+  i = s32[16] convert(q)
+  f = f32[16] convert(i)
+  o = f32[16] multiply(f, v)
+)",
+     "multiply(f, v)", "multiply(ones, v)"},
+    {"a number as a truth value", R"(
+  c = pred[16] convert(d)
+  o = f32[16] select(c, v, a0)
+)",
+     "select(c, v, a0)", "select(never, v, a0)"},
+    {"the bits of a number", R"(
+  i = s32[16] bitcast-convert(q)
+  m = s32[16] bitcast-convert(ones)
+  c = pred[16] compare(i, m), direction=EQ
+  o = f32[16] select(c, v, a0)
+)",
+     "compare(i, m)", "compare(m, m)"},
+    {"how often a loop runs", R"(
+  c = pred[16] compare(l, r), direction=GT
+  i = s32[16] select(c, three, nil)
+  i1 = s32[1] slice(i), slice={[0:1]}
+  i0 = s32[] reshape(i1)
+  t = (s32[], f32[16]) tuple(i0, v)
+  w = (s32[], f32[16]) while(t), condition=is_positive, body=halved
+  o = f32[16] get-tuple-element(w), index=1
+)",
+     "tuple(i0, v)", "tuple(s0, v)"},
+    {"a branch", R"(
+  c = pred[16] compare(l, r), direction=GT
+  c1 = pred[1] slice(c), slice={[0:1]}
+  c0 = pred[] reshape(c1)
+  o = f32[16] conditional(c0, v, v), true_computation=negated, false_computation=twice
+)",
+     "conditional(c0, v, v)", "conditional(no, v, v)"},
+};
+
+const char* const kChoices = R"(
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] parameter(2)
+  d = f32[] parameter(3)
+  ROOT l = pred[] compare(a, b), direction=LT
+}
+is_positive {
+  t = (s32[], f32[16]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  z = s32[] constant(0)
+  ROOT l = pred[] compare(i, z), direction=GT
+}
+halved {
+  t = (s32[], f32[16]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  o = s32[] constant(1)
+  n = s32[] subtract(i, o)
+  v = f32[16] get-tuple-element(t), index=1
+  h = f32[16] negate(v)
+  ROOT r = (s32[], f32[16]) tuple(n, h)
+}
+negated {
+  q = f32[16] parameter(0)
+  ROOT r = f32[16] negate(q)
+}
+twice {
+  q = f32[16] parameter(0)
+  ROOT r = f32[16] add(q, q)
+}
+)";
+
+/// A number, as the interpreter has it and in a longer precision.
+struct Both {
+  Scalar number;
+  long double longer = 0;
+  bool is_known = true;  ///< false: rounding of the longer precision decides it, too
+  std::string text = {};
+};
+
+long double longer_function(Element code, long double a, long double b) {
+  switch (code) {
+    case Element::Abs:
+      return std::fabs(a);
+    case Element::Add:
+      return a + b;
+    case Element::Atan2:
+      return std::atan2(a, b);
+    case Element::Cbrt:
+      return std::cbrt(a);
+    case Element::Ceil:
+      return std::ceil(a);
+    case Element::Cosine:
+      return std::cos(a);
+    case Element::Divide:
+      return a / b;
+    case Element::Erf:
+      return std::erf(a);
+    case Element::Exponential:
+      return std::exp(a);
+    case Element::ExponentialMinusOne:
+      return std::expm1(a);
+    case Element::Floor:
+      return std::floor(a);
+    case Element::Log:
+      return std::log(a);
+    case Element::LogPlusOne:
+      return std::log1p(a);
+    case Element::Logistic:
+      return 1 / (1 + std::exp(-a));
+    case Element::Maximum:
+      return std::isnan(a) || std::isnan(b) ? NAN : std::fmax(a, b);
+    case Element::Minimum:
+      return std::isnan(a) || std::isnan(b) ? NAN : std::fmin(a, b);
+    case Element::Multiply:
+      return a * b;
+    case Element::Negate:
+      return -a;
+    case Element::Power:
+      return std::pow(a, b);
+    case Element::Remainder:
+      return std::fmod(a, b);
+    case Element::RoundAway:
+      return std::round(a);
+    case Element::RoundEven:
+      return std::nearbyint(a);
+    case Element::Rsqrt:
+      return 1 / std::sqrt(a);
+    case Element::Sign:
+      return std::isnan(a) ? NAN : static_cast<long double>((a > 0) - (a < 0));
+    case Element::Sine:
+      return std::sin(a);
+    case Element::Sqrt:
+      return std::sqrt(a);
+    case Element::Subtract:
+      return a - b;
+    case Element::Tan:
+      return std::tan(a);
+    default:
+      return std::tanh(a);
+  }
+}
+
+constexpr Element kFunctions[] = {
+    Element::Abs,       Element::Add,      Element::Add,         Element::Atan2,
+    Element::Cbrt,      Element::Ceil,     Element::Cosine,      Element::Divide,
+    Element::Divide,    Element::Erf,      Element::Exponential, Element::ExponentialMinusOne,
+    Element::Floor,     Element::Log,      Element::LogPlusOne,  Element::Logistic,
+    Element::Maximum,   Element::Minimum,  Element::Multiply,    Element::Multiply,
+    Element::Negate,    Element::Power,    Element::Remainder,   Element::RoundAway,
+    Element::RoundEven, Element::Rsqrt,    Element::Sign,        Element::Sine,
+    Element::Sqrt,      Element::Subtract, Element::Subtract,    Element::Tan,
+    Element::Tanh};
+
+/// Random expressions over few numbers, where equal ones are met by different ways.
+class RoundedExpressions {
+ public:
+  explicit RoundedExpressions(std::uint64_t seed) : random_(seed) {
+    for (int i = 0; i < 3; ++i) {
+      const double value = (static_cast<double>(below(2001)) - 1000) / 256;
+      all_.push_back({{value}, value, true, fmt::format("{}", value)});
+    }
+    static const char* const kConstants[] = {
+        "0",    "1",   "0.5",  "2",   "0.1",   "0.3333333333333333",
+        "1e18", "1e3", "-1e3", "1e5", "1e-30", "3"};
+    static constexpr double kTop[] = {0, 1, 1, 2, 1, 1, 1e18, 1e3, -1e3, 1e5, 1, 3};
+    static constexpr double kBottom[] = {1, 1, 2, 1, 10, 3, 1, 1, 1, 1, 1, 1};
+    for (int i = 0; i < 4; ++i) {
+      const std::size_t k = below(std::size(kConstants));
+      LiteralElement element;
+      element.text = kConstants[k];
+      const Scalar number = numbers_.constant(element, kReal);
+      const long double exact = std::string_view(kConstants[k]) == "1e-30"
+                                    ? static_cast<long double>(number.real)
+                                    : static_cast<long double>(kTop[k]) / kBottom[k];
+      all_.push_back({number, exact, true, kConstants[k]});
+    }
+  }
+
+  void grow() {
+    const Element code = kFunctions[below(std::size(kFunctions))];
+    const Both& x = any();
+    const Both& y = any();
+    switch (below(8)) {
+      case 0: {  // l and r of the modules above
+        const Both& z = any();
+        all_.push_back(result(Element::Multiply, x, result(Element::Add, y, z)));
+        all_.push_back(
+            result(Element::Add, result(Element::Multiply, x, y), result(Element::Multiply, x, z)));
+        return;
+      }
+      case 1:
+        choose(x, y);
+        return;
+      case 2:
+        all_.push_back(truncated(x));
+        return;
+      default:
+        all_.push_back(result(code, x, y));
+    }
+  }
+
+  /// What is wrong with the last ones, or empty.
+  std::string wrong() {
+    for (; checked_ < all_.size(); ++checked_) {
+      const Both& each = all_[checked_];
+      const Scalar& number = each.number;
+      if (number.arbitrary || !each.is_known || std::isinf(number.error)) continue;
+      if (!std::isfinite(each.longer) && !std::isfinite(number.real)) continue;
+      ++compared;
+      const long double distance = std::fabs(each.longer - number.real);
+      if (!(distance <=
+            static_cast<long double>(number.error) + 0x1p-58L * std::fabs(each.longer))) {
+        return fmt::format("{} is {} ± {}, but {}", each.text, number.real, number.error,
+                           static_cast<double>(each.longer));
+      }
+    }
+    return {};
+  }
+
+  std::size_t compared = 0;
+
+ private:
+  static inline const ElementType kReal = *ElementType::from_xla("f64");
+  static inline const ElementType kBoolean = *ElementType::from_xla("pred");
+  static inline const ElementType kInteger = *ElementType::from_xla("s64");
+
+  std::size_t below(std::size_t n) { return random_() % n; }
+  Both any() {
+    const std::size_t recent = std::min<std::size_t>(all_.size(), 6);
+    return below(2) == 0 ? all_[all_.size() - 1 - below(recent)] : all_[below(all_.size())];
+  }
+
+  Both result(Element code, const Both& x, const Both& y) {
+    const Scalar operands[] = {x.number, y.number};
+    const ElementOperation operation{code, {}, kReal, kReal};
+    return {numbers_.apply(operation, operands), longer_function(code, x.longer, y.longer),
+            x.is_known && y.is_known,
+            fmt::format("{}({}, {})", static_cast<int>(code), x.text, y.text)};
+  }
+
+  void choose(const Both& x, const Both& y) {
+    static constexpr Direction kDirections[] = {Direction::Lt, Direction::Le, Direction::Eq};
+    const Direction direction = kDirections[below(3)];
+    const ElementOperation compare{Element::Compare, direction, kReal, kBoolean};
+    const ElementOperation select{Element::Select, {}, kReal, kReal};
+    const Both a = any();
+    const Both b = any();
+    const Scalar sides[] = {x.number, y.number};
+    const Scalar choice[] = {numbers_.apply(compare, sides), a.number, b.number};
+    const bool holds = direction == Direction::Lt   ? x.longer < y.longer
+                       : direction == Direction::Le ? x.longer <= y.longer
+                                                    : x.longer == y.longer;
+    // The longer precision rounds, too, where the shorter one takes numbers for equal.
+    const bool is_near =
+        std::fabs(x.longer - y.longer) <= 0x1p-58L * (std::fabs(x.longer) + std::fabs(y.longer));
+    const bool takes_for_equal = x.number.real == y.number.real;
+    all_.push_back({numbers_.apply(select, choice), holds ? a.longer : b.longer,
+                    x.is_known && y.is_known && a.is_known && b.is_known &&
+                        !(is_near && x.longer != y.longer && takes_for_equal),
+                    fmt::format("({} {} {} ? {} : {})", x.text, static_cast<int>(direction), y.text,
+                                a.text, b.text)});
+  }
+
+  Both truncated(const Both& x) {
+    const ElementOperation to_integer{Element::Convert, {}, kReal, kInteger};
+    const ElementOperation to_real{Element::Convert, {}, kInteger, kReal};
+    const Scalar from[] = {x.number};
+    const Scalar integer[] = {numbers_.apply(to_integer, from)};
+    const bool is_small = std::fabs(x.longer) < 0x1p52L;
+    return {numbers_.apply(to_real, integer), std::trunc(x.longer), x.is_known && is_small,
+            fmt::format("integer({})", x.text)};
+  }
+
+  Numbers numbers_;
+  std::mt19937_64 random_;
+  std::vector<Both> all_;
+  std::size_t checked_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("numbers that rounding does not decide are those of a longer precision") {
+  std::size_t compared = 0;
+  for (std::uint64_t seed = 1; seed <= 20000; ++seed) {
+    RoundedExpressions expressions(seed);
+    for (int k = 0; k < 24; ++k) expressions.grow();
+    const std::string wrong = expressions.wrong();
+    CAPTURE(seed);
+    REQUIRE(wrong == "");
+    compared += expressions.compared;
+  }
+  CHECK(compared > 200000);
+}
+
+TEST_CASE("what rounding alone decides refutes nothing") {
+  for (const RoundedPair& pair : kRoundedPairs) {
+    CAPTURE(std::string(pair.why));
+    const auto text = [&](std::string lines) {
+      lines.insert(lines.rfind("  o = ") + 2, "ROOT ");
+      const std::string entry = fmt::format(
+          "{}  no = pred[] constant(false)\n  never = pred[16] broadcast(no), dimensions={{}}\n{}",
+          kNumbers, lines);
+      std::string module = module_text(entry, 1);
+      module.insert(module.find('\n') + 1, kChoices);
+      return module;
+    };
+    const std::string changed = replaced(pair.before, pair.from, pair.to);
+    const ModuleDecision both[] = {compared(text(pair.before), text(changed)),
+                                   compared(text(changed), text(pair.before))};
+    for (const ModuleDecision& decision : both) {
+      CHECK(decision.outcome != Outcome::Refuted);
+      CHECK(decision.outcome != Outcome::Disagreement);
+    }
+  }
+}
+
+}  // namespace p2::hlo
