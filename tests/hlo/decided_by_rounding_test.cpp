@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <random>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -436,10 +438,13 @@ class RoundedExpressions {
   }
 
   Both result(Element code, const Both& x, const Both& y) {
+    static const std::set<Element> kBinary = {
+        Element::Add,      Element::Atan2, Element::Divide,    Element::Maximum, Element::Minimum,
+        Element::Multiply, Element::Power, Element::Remainder, Element::Subtract};
     const Scalar operands[] = {x.number, y.number};
     const ElementOperation operation{code, {}, kReal, kReal};
-    return {numbers_.apply(operation, operands), longer_function(code, x.longer, y.longer),
-            x.is_known && y.is_known,
+    return {numbers_.apply(operation, std::span(operands, kBinary.contains(code) ? 2 : 1)),
+            longer_function(code, x.longer, y.longer), x.is_known && y.is_known,
             fmt::format("{}({}, {})", static_cast<int>(code), x.text, y.text)};
   }
 

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/equality/comparison.h"
+#include "engine/hlo/equality/decisions.h"
 
 namespace p2::hlo {
 namespace {

@@ -48,8 +48,6 @@ std::optional<ModuleDecision> compare_chains(const Flow& before, const Flow& aft
 
 /// `devices 0–3, 8`, of ascending numbers.
 std::string devices_in_words(const std::vector<std::uint32_t>& ascending);
-/// The sentence about an element that differs.
-std::string explain(const ElementDifference& element);
 
 /// A value in words, shortened: `1/4·x[2,0] of devices 0–3 + …`. Inputs are named as in `flow`.
 std::string text_of(const ComparisonContext& context, const Flow& flow, Value value);
@@ -64,7 +62,6 @@ inline constexpr double kMaxOperations = 2e8;
 /// Modules whose estimate is larger are not executed at all: they would fill the memory first.
 inline constexpr double kMaxAttempted = 2e10;
 
-ModuleDecision undecided(const Devices& devices, std::string reason);
 /// At most half of the memory.
 Limits within_memory(Limits limits);
 

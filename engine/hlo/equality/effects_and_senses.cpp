@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/equality/comparison.h"
+#include "engine/hlo/equality/decisions.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/execution.h"
 #include "engine/hlo/operations.h"
@@ -227,14 +228,6 @@ ModuleDecision decide_rounded(const Module& before, const Module& after, const D
 }
 
 }  // namespace
-
-ModuleDecision undecided(const Devices& devices, std::string reason) {
-  ModuleDecision decision;
-  decision.outcome = Outcome::Undecided;
-  decision.devices = devices;
-  decision.reason = std::move(reason);
-  return decision;
-}
 
 Limits within_memory(Limits limits) {
   if (!limits.memory_bytes && physical_memory() != 0) limits.memory_bytes = physical_memory() / 2;

@@ -24,6 +24,7 @@
 
 #include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/block_dimensions.h"
+#include "engine/hlo/interpreter/execution.h"
 #include "engine/hlo/operations.h"
 
 namespace p2::hlo::interpreter {
@@ -583,22 +584,9 @@ double LinkedDimensions::operations(DimensionBlocks& blocks) const {
     }
     return all;
   };
-  const Computation& entry = module_.entry_computation();
-  double all = 0;
-  for (std::size_t i = 0; i < entry.instructions.size(); ++i) {
-    const Instruction& instruction = entry.instructions[i];
-    const Values& values = values_[module_.entry];
-    const bool is_of_program = !module_.programs.empty() && instruction.program != kEveryProgram;
-    const std::size_t runs = is_of_program ? module_.programs[instruction.program].devices.size()
-                                           : std::size_t{devices_.count()};
-    double own = elements(values[i]);
-    if (instruction.opcode == "dot" && instruction.operands.size() == 2) {
-      own += std::sqrt(own * elements(values[instruction.operands[0]]) *
-                       elements(values[instruction.operands[1]]));
-    }
-    all += own * static_cast<double>(runs);
-  }
-  return all;
+  const Values& values = values_[module_.entry];
+  return estimated_operations(module_, module_.entry_computation(), devices_,
+                              [&](std::uint32_t i) { return elements(values[i]); });
 }
 
 std::shared_ptr<const Module> LinkedDimensions::restricted(DimensionBlocks& blocks) const {

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/hlo/equality/decisions.h"
 #include "engine/hlo/interpreter/block_modules.h"
 #include "engine/hlo/interpreter/compared_elements.h"
 #include "engine/hlo/interpreter/execution.h"

@@ -2,6 +2,7 @@
 // interpretation.
 
 #include "engine/hlo/interpreter/execution.h"
+#include "engine/hlo/equality/decisions.h"
 
 #include <algorithm>
 #include <atomic>
@@ -470,6 +471,19 @@ class ExecutionComparison {
 };
 
 }  // namespace
+
+double estimated_operations(const Module& module, const Devices& devices) {
+  double all = 0;
+  for (const Computation& computation : module.computations) {
+    all += estimated_operations(module, computation, devices, [&](std::uint32_t i) {
+      double elements = 0;
+      for (const ArrayShape& shape : computation.instructions[i].shape.arrays())
+        elements += static_cast<double>(shape.elements());
+      return elements;
+    });
+  }
+  return all;
+}
 
 ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     const Devices& devices, const ModuleRelation& relation,

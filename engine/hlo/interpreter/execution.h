@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,7 +12,28 @@
 
 namespace p2::hlo {
 
-/// An estimate of the operations on elements that executing a module on all devices takes.
+/// An estimate of the operations on elements that executing a computation of a module on all
+/// devices takes: the elements of every result, and the products of dots. `elements(i)`: those of
+/// the result of its i-th instruction.
+template <typename Elements>
+double estimated_operations(const Module& module, const Computation& computation,
+                            const Devices& devices, const Elements& elements) {
+  const bool is_linked = &computation == &module.entry_computation() && !module.programs.empty();
+  double all = 0;
+  for (std::uint32_t i = 0; i < computation.instructions.size(); ++i) {
+    const Instruction& instruction = computation.instructions[i];
+    double own = elements(i);
+    if (instruction.opcode == "dot" && instruction.operands.size() == 2) {
+      own += std::sqrt(own * elements(instruction.operands[0]) * elements(instruction.operands[1]));
+    }
+    const bool is_of_program = is_linked && instruction.program != kEveryProgram;
+    const std::size_t runs = is_of_program ? module.programs[instruction.program].devices.size()
+                                           : std::size_t{devices.count()};
+    all += own * static_cast<double>(runs);
+  }
+  return all;
+}
+/// Of all its computations, each once.
 double estimated_operations(const Module& module, const Devices& devices);
 
 /// Two modules with the dimensions at size 1 along which both do the same at every index, from the
@@ -47,11 +69,6 @@ ModuleDecision decide_reduced(const Module& before, const Module& after, const D
   decision.reduced = reduced->sizes;
   return decision;
 }
-
-/// Turns a refutation into Disagreement when another engine finds the modules equal, or into
-/// Undecided if only infinities differ, which real numbers leave out. `other`: what that engine
-/// finds, in words.
-void contradict(ModuleDecision& refuted, const std::string& other);
 
 /// Compares two modules by executing them on all devices, in two ways: on numbers, which refutes,
 /// and by random interpretation, which establishes (algebra.h). Undecided if neither succeeds, or
