@@ -461,8 +461,8 @@ class RoundedExpressions {
                        : direction == Direction::Le ? x.longer <= y.longer
                                                     : x.longer == y.longer;
     // The longer precision rounds, too, where the shorter one takes numbers for equal.
-    const bool is_near =
-        std::fabs(x.longer - y.longer) <= 0x1p-58L * (std::fabs(x.longer) + std::fabs(y.longer));
+    const bool is_near = std::fabs(x.longer - y.longer) <=
+                         0x1p-8L * (static_cast<long double>(x.number.error) + y.number.error);
     const bool takes_for_equal = x.number.real == y.number.real;
     all_.push_back({numbers_.apply(select, choice), holds ? a.longer : b.longer,
                     x.is_known && y.is_known && a.is_known && b.is_known &&

@@ -180,7 +180,9 @@ bool has_pole(Element code, const Scalar& x, const Scalar& y) {
     case Element::LogPlusOne:
       return x.error > 0 && std::fabs(1 + x.real) <= x.error;
     case Element::Power:
-      return (x.real == 0 && y.real < 0) || may_be_zero(x) || (x.real < 0 && y.error > 0);
+      // 1 is the power of any number and 0, or of 1 and any number, also where that is none.
+      return (x.real == 0 && y.real < 0) || may_be_zero(x) || (!(x.real >= 0) && y.error > 0) ||
+             (!std::isfinite(y.real) && std::fabs(x.real - 1) <= x.error && x.error > 0);
     case Element::Atan2: {
       const double error = double{x.error} + y.error;
       return error > 0 && std::hypot(x.real, y.real) <= error;
@@ -265,7 +267,10 @@ float error_of(Element code, const Scalar& x, const Scalar& y, double result) {
     return std::numeric_limits<float>::infinity();
   if (!std::isfinite(result)) return 0;  // at a pole, of numbers that are exact or infinite
   double passed = passed_error(code, x, y, result);
-  if (std::isnan(passed)) passed = 0;  // of an infinite operand
+  if (std::isnan(passed)) {
+    const bool is_of_infinity = std::isinf(x.real) || std::isinf(y.real);
+    passed = is_of_infinity ? 0 : kInfinity;  // else of 0 · ∞
+  }
   const double own = is_exact(code, x.real, y.real, result)
                          ? 0
                          : kRounding * std::fabs(result) * (1 + drawn(x.real, y.real));
