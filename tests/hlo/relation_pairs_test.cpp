@@ -396,6 +396,14 @@ std::vector<std::pair<const char*, Pair>> false_pairs() {
             "  e = f32[4,4] divide(d, v)\n  ROOT y = f32[4,4] all-reduce(e), " +
             sum_b,
         ".b b. .. -> .."}},
+      {"parts over a sum of a number and its negative",
+       {x + "  k = f32[4,4] parameter(2)\n  m = f32[4,4] negate(k)\n  v = f32[4,4] add(m, k)\n"
+            "  ROOT y = f32[4,4] divide(d, v)\n",
+        part +
+            "  k = f32[4,4] parameter(2)\n  m = f32[4,4] negate(k)\n  v = f32[4,4] add(m, k)\n"
+            "  e = f32[4,4] divide(d, v)\n  ROOT y = f32[4,4] all-reduce(e), " +
+            sum_b,
+        ".b b. .. -> .."}},
       {"parts times the logarithm of a product with zero",
        {x + zero +
             "  k = f32[4,4] parameter(2)\n  p = f32[4,4] multiply(k, u)\n"

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -10,6 +12,86 @@
 #include "proofs/kernel/xla/relation.h"
 
 namespace p2::kernel::xla {
+
+namespace {
+
+/// Of which operands a result may be zero where an element of theirs may.
+enum class Zeros : std::uint8_t { None, First, FirstTwo, AllButFirst, AllButSecond, Any };
+
+struct Elements {
+  Zeros zeros = Zeros::None;
+  bool makes_no_zero = false;  ///< of constants that are not zero
+};
+
+/// Sums, maxima and minima apart. Not by a reduction's initial value if something is added to it.
+const std::map<std::string, Elements, std::less<>> kElements = {
+    {"abs", {Zeros::First, true}},
+    {"broadcast", {Zeros::First, true}},
+    {"cbrt", {Zeros::First, true}},
+    {"ceil", {Zeros::First}},
+    {"clamp", {Zeros::Any, true}},
+    {"concatenate", {Zeros::Any, true}},
+    {"constant", {Zeros::None, true}},
+    {"convert", {Zeros::First}},
+    {"divide", {Zeros::First, true}},
+    {"dot", {Zeros::Any}},
+    {"dynamic-slice", {Zeros::First, true}},
+    {"dynamic-update-slice", {Zeros::FirstTwo, true}},
+    {"erf", {Zeros::First}},
+    {"exponential", {Zeros::None, true}},
+    {"exponential-minus-one", {Zeros::First}},
+    {"floor", {Zeros::First}},
+    {"function", {Zeros::Any}},
+    {"gather", {Zeros::First, true}},
+    {"log-plus-one", {Zeros::First}},
+    {"logistic", {Zeros::None, true}},
+    {"loop", {Zeros::First, true}},
+    {"maximum", {Zeros::None, true}},
+    {"minimum", {Zeros::None, true}},
+    {"multiply", {Zeros::Any, true}},
+    {"negate", {Zeros::First, true}},
+    {"pad", {Zeros::Any, true}},
+    {"power", {Zeros::First}},
+    {"reduce", {Zeros::Any}},
+    {"remainder", {Zeros::First}},
+    {"reshape", {Zeros::First, true}},
+    {"reverse", {Zeros::First, true}},
+    {"round-nearest-afz", {Zeros::First}},
+    {"round-nearest-even", {Zeros::First}},
+    {"rsqrt", {Zeros::None, true}},
+    {"scatter", {Zeros::AllButSecond}},
+    {"select", {Zeros::AllButFirst, true}},
+    {"shard", {Zeros::First, true}},
+    {"sign", {Zeros::First, true}},
+    {"sine", {Zeros::First}},
+    {"slice", {Zeros::First, true}},
+    {"sqrt", {Zeros::First, true}},
+    {"tan", {Zeros::First}},
+    {"tanh", {Zeros::First}},
+    {"transpose", {Zeros::First, true}},
+    {"variable", {Zeros::None, true}},
+    {"whole", {Zeros::First, true}},
+};
+
+bool is_zero_of(Zeros zeros, std::size_t operand) {
+  switch (zeros) {
+    case Zeros::None:
+      return false;
+    case Zeros::First:
+      return operand == 0;
+    case Zeros::FirstTwo:
+      return operand < 2;
+    case Zeros::AllButFirst:
+      return operand > 0;
+    case Zeros::AllButSecond:
+      return operand != 1;
+    case Zeros::Any:
+      return true;
+  }
+  return true;
+}
+
+}  // namespace
 
 std::size_t Tensors::intern(Tensor tensor) {
   const auto [number, is_new] = tensors_.number(std::move(tensor));
@@ -39,66 +121,20 @@ bool Tensors::update(std::size_t number) {
   if (opcode == "constant")
     may_be_infinite = text.starts_with("of the name ") || text.find("inf") != std::string::npos ||
                       text.find("nan") != std::string::npos;
-  // Not by a reduction's initial value, to which something is added.
-  const bool keeps_zero = is_one_of(opcode, {"abs",
-                                             "broadcast",
-                                             "cbrt",
-                                             "ceil",
-                                             "clamp",
-                                             "concatenate",
-                                             "convert",
-                                             "divide",
-                                             "dot",
-                                             "dynamic-slice",
-                                             "dynamic-update-slice",
-                                             "erf",
-                                             "exponential-minus-one",
-                                             "floor",
-                                             "function",
-                                             "gather",
-                                             "log-plus-one",
-                                             "loop",
-                                             "multiply",
-                                             "negate",
-                                             "pad",
-                                             "power",
-                                             "reduce",
-                                             "remainder",
-                                             "reshape",
-                                             "reverse",
-                                             "round-nearest-afz",
-                                             "round-nearest-even",
-                                             "scatter",
-                                             "select",
-                                             "shard",
-                                             "sign",
-                                             "sine",
-                                             "slice",
-                                             "sqrt",
-                                             "tan",
-                                             "tanh",
-                                             "transpose",
-                                             "whole"});
-  const std::string words = " " + text;
-  bool may_be_zero =
-      known.kind == "pred" ||
-      is_one_of(opcode, {"collective", "iota", "partition-id", "replica-id"}) ||
-      (opcode == "constant" && (words.find(" 0.0/1.0") != std::string::npos ||
-                                (" " + words + " ").find(" 0 ") != std::string::npos));
+  const auto found = kElements.find(opcode);
+  Elements elements = found == kElements.end() ? Elements{} : found->second;
+  if (opcode == "reduce" && text == "add") elements.zeros = Zeros::First;
+  const std::string words = " " + text + " ";
+  bool may_be_zero = known.kind == "pred" ||
+                     is_one_of(opcode, {"collective", "iota", "partition-id", "replica-id"}) ||
+                     (opcode == "constant" && (words.find(" 0.0/1.0") != std::string::npos ||
+                                               words.find(" 0 ") != std::string::npos));
   for (std::size_t k = 0; k < known.operands.size(); ++k) {
-    const std::size_t each = known.operands[k];
-    const bool is_zero = may_be_zero_[each];
-    const bool is_read = opcode == "select"                 ? k > 0
-                         : opcode == "dynamic-update-slice" ? k < 2
-                         : opcode == "scatter"              ? k != 1
-                         : opcode == "reduce"               ? k == 0 || text != "add"
-                                                            : k == 0;
-    may_be_infinite = may_be_infinite || may_be_infinite_[each] ||
-                      (is_zero && k == (opcode == "divide" ? 1 : 0) &&
-                       is_one_of(opcode, {"atanh", "divide", "log", "power", "rsqrt"}));
-    may_be_zero = may_be_zero || (is_zero && keeps_zero &&
-                                  (is_read || is_one_of(opcode, {"clamp", "concatenate", "dot",
-                                                                 "function", "multiply", "pad"})));
+    const bool is_zero = may_be_zero_[known.operands[k]];
+    const bool is_pole = is_zero && k == (opcode == "divide" ? 1 : 0) &&
+                         is_one_of(opcode, {"atanh", "divide", "log", "power", "rsqrt"});
+    may_be_infinite = may_be_infinite || may_be_infinite_[known.operands[k]] || is_pole;
+    may_be_zero = may_be_zero || (is_zero && is_zero_of(elements.zeros, k));
   }
   if (is_one_of(opcode, {"add", "subtract", "maximum", "minimum"})) {
     const auto& sides = known.operands;
@@ -106,27 +142,20 @@ bool Tensors::update(std::size_t number) {
       const int sign = sign_of(side);
       return opcode == "maximum" ? sign > 0 : opcode == "minimum" && sign < 0;
     };
+    const auto negates = [&](std::size_t side, std::size_t other) {
+      return at(side).form.opcode == "negate" && at(side).operands[0] == other;
+    };
     const bool is_sum = is_one_of(opcode, {"add", "subtract"});
     const bool first = may_be_zero_[sides[0]], second = may_be_zero_[sides[1]];
     may_be_zero = (is_sum ? first && second
                           : (first && !is_beyond(sides[1])) || (second && !is_beyond(sides[0]))) ||
-                  (opcode == "subtract" && sides[0] == sides[1]);
+                  (opcode == "subtract" && sides[0] == sides[1]) ||
+                  (opcode == "add" && (negates(sides[0], sides[1]) || negates(sides[1], sides[0])));
   }
   // What follows from constants alone is what it is: it may be zero but where the operation makes
   // no zero of what is none. A variable that begins with a constant is taken to be one.
-  const bool makes_no_zero =
-      is_one_of(opcode, {"abs",         "broadcast",     "cbrt",
-                         "clamp",       "concatenate",   "constant",
-                         "divide",      "dynamic-slice", "dynamic-update-slice",
-                         "exponential", "gather",        "logistic",
-                         "loop",        "maximum",       "minimum",
-                         "multiply",    "negate",        "pad",
-                         "reshape",     "reverse",       "rsqrt",
-                         "select",      "shard",         "sign",
-                         "slice",       "sqrt",          "transpose",
-                         "variable",    "whole"});
   const bool keeps_numbers = opcode == "convert" && known.kind == "float";
-  if (!has_input_[number] && !makes_no_zero && !keeps_numbers) may_be_zero = true;
+  if (!has_input_[number] && !elements.makes_no_zero && !keeps_numbers) may_be_zero = true;
   return add_to(number, may_be_infinite, may_be_zero);
 }
 
