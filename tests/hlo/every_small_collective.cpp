@@ -11,6 +11,8 @@
 namespace p2::hlo::small {
 namespace {
 
+using kernel::xla::Segment;
+
 using kernel::xla::Op;
 
 /// Sums of which devices have some summands: what is made of them, and their sums.
@@ -76,34 +78,13 @@ void make_share(SmallProgram& program, Choices& choices) {
 void make_exchange(SmallProgram& program, Choices& choices, const std::string& opcode) {
   const bool is_sum = opcode == "all-reduce" || opcode == "reduce-scatter";
   const std::string type = is_sum ? choices.of(kTypes) : "f32";
-  const std::size_t rank =
-      opcode == "all-to-all" ? 0 : choices.below(2) + (opcode == "all-reduce" ? 0 : 1);
+  const std::size_t rank = choices.below(2) + (opcode == "all-reduce" ? 0 : 1);
   Index sizes(rank, 2);
   if (opcode == "reduce-scatter" && choices.below(2) == 1)
     sizes[0] = static_cast<std::int64_t>(program.devices());
-  std::vector<Axis> axes;
-  if (opcode != "all-to-all") {
-    axes = chosen_axes(program, choices, sizes, rank > 1);
-  } else {
-    // What is exchanged, what comes next, and another dimension, in any order of these two.
-    const bool is_of_two = program.devices() == 4 && choices.below(2) == 1;
-    const auto members = is_of_two ? 2 : static_cast<std::int64_t>(program.devices());
-    const auto next =
-        ways_to_hold(1 + static_cast<std::int64_t>(choices.below(2)), program.devices(), true);
-    const auto other =
-        ways_to_hold(1 + static_cast<std::int64_t>(choices.below(2)), program.devices(), false);
-    axes = {choices.of(ways_to_hold(members, program.devices(), true)), next[choices.below(3)],
-            choices.of(other)};
-    if (choices.below(2) == 1) std::rotate(axes.begin(), axes.begin() + 2, axes.end());
-    sizes = sizes_of(axes);
-  }
+  const std::vector<Axis> axes = chosen_axes(program, choices, sizes, rank > 1);
   HeldParts parts;
   if (is_sum) parts = chosen_parts(program, choices, type, false);
-  if (opcode == "all-to-all" && choices.below(2) == 1) {
-    parts.reducer = Op::Add;
-    for (std::uint32_t device = 0; device < program.devices(); ++device)
-      parts.parts.push_back(device);
-  }
   const std::size_t x = held(program, type, axes, parts);
   const Step from = program.at(x);
   const std::vector<std::string> names =
@@ -124,10 +105,6 @@ void make_exchange(SmallProgram& program, Choices& choices, const std::string& o
       step.along = along;
       std::string attributes =
           ", channel_id=1, use_global_device_ids=true, replica_groups={" + text + "}";
-      if (opcode == "all-to-all") {
-        if (members != sizes[along]) continue;
-        attributes = ", channel_id=1, replica_groups={" + text + "}";
-      }
       if (opcode != "all-reduce") attributes += fmt::format(", dimensions={{{}}}", along);
       if (opcode == "all-gather") step.sizes[along] *= members;
       if (opcode == "reduce-scatter") {
@@ -142,6 +119,112 @@ void make_exchange(SmallProgram& program, Choices& choices, const std::string& o
       }
     }
   }
+}
+
+/// All-to-alls of groups whose members have one dimension one after the other; one thing is
+/// another.
+void make_all_to_all(SmallProgram& program, Choices& choices) {
+  enum Other : std::uint8_t {
+    Base,
+    Double,
+    Split,
+    Twice,
+    Own,
+    Next,
+    Narrow,
+    Free,
+    Shared,
+    Parts,
+    Any,
+    Last,
+    None
+  };
+  const auto other = static_cast<Other>(choices.below(None + 1));
+  const std::size_t devices = program.devices();
+  std::vector<std::vector<std::vector<std::size_t>>> all = all_groups(devices, false);
+  std::erase_if(all, [](const auto& groups) {
+    return groups[0].size() < 2 || groups[0].size() != groups.back().size();
+  });
+  const auto groups = choices.of(all);
+  const auto members = std::ssize(groups[0]);
+  Index position(devices), number(devices);
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    for (std::size_t k = 0; k < groups[group].size(); ++k) {
+      position[groups[group][k]] = static_cast<std::int64_t>(k);
+      number[groups[group][k]] = static_cast<std::int64_t>(group);
+    }
+  }
+  // Of every group what follows what that before has, or the same.
+  const std::int64_t apart = other == Base    ? 1
+                             : other == Parts ? 0
+                                              : static_cast<std::int64_t>(choices.below(2));
+  const auto one_by_one = [&](std::int64_t size) {
+    const std::int64_t base = other == Base ? 1 : 0;
+    Axis axis{size, base + (apart * (std::ssize(groups) - 1) + 1) * members * size, {}};
+    for (std::size_t device = 0; device < devices; ++device) {
+      const std::int64_t of = base + (apart * number[device] * members + position[device]) * size;
+      axis.devices.push_back({{0, of, size}});
+    }
+    return axis;
+  };
+  const auto even = [&](std::int64_t size, bool by_group) {
+    Axis axis{size, (by_group ? std::ssize(groups) : 1) * size, {}};
+    for (std::size_t device = 0; device < devices; ++device)
+      axis.devices.push_back({{0, by_group ? number[device] * size : 0, size}});
+    return axis;
+  };
+  const auto size = 1 + static_cast<std::int64_t>(choices.below(2));
+  Axis cut = one_by_one(size);
+  if (other == Base && choices.below(2) == 0) cut.whole += size - 1;
+  if (other == Any) cut = choices.of(ways_to_hold(size, devices, false));
+  if (other == Split && size == 2) {
+    for (Segments& each : cut.devices)
+      each = {{0, each[0].of, 1}, {1, (each[0].of + 3) % cut.whole, 1}};
+  }
+  Axis exchanged =
+      even(other == Double ? 2 * members : members, other != Parts && choices.below(2) == 1);
+  if (other == Own) exchanged = one_by_one(members);
+  if (other == Narrow) exchanged = {members, 1, {}};
+  Axis next = even(1 + static_cast<std::int64_t>(choices.below(2)), other == Next);
+  if (other == Free) next.devices.clear();
+  std::vector<Axis> axes = {exchanged, next, cut};
+  std::size_t along = 0;
+  if (choices.below(2) == 1) {
+    std::rotate(axes.begin(), axes.begin() + 2, axes.end());
+    along = 1;
+  }
+  if (other == Twice)
+    axes.push_back(choices.below(2) == 0 ? one_by_one(1)
+                                         : choices.of(ways_to_hold(1, devices, false)));
+  if (other == Last) {
+    axes = {next, cut, exchanged};
+    along = 2;
+  }
+  HeldParts parts;
+  if (other == Parts) {
+    parts.reducer = Op::Add;
+    for (const std::int64_t each : number) parts.parts.push_back(static_cast<std::uint32_t>(each));
+  }
+  std::size_t x = 0;
+  if (other == Shared) {
+    // The sum over what every device has some of.
+    axes.push_back(ways_to_hold(1, devices, true)[3]);
+    const auto last = static_cast<std::int64_t>(axes.size() - 1);
+    x = held(program, "f32", axes);
+    x = program.add(reduction(program, x, program.constant("f32", "0"), {last}, "add"));
+    axes.pop_back();
+  } else {
+    x = held(program, "f32", axes, parts);
+  }
+  Step step = step_of("all-to-all", program.at(x), x);
+  step.groups = groups;
+  step.along = along;
+  std::string text;
+  for (const auto& group : groups)
+    text += fmt::format("{}{{{}}}", text.empty() ? "" : ",", fmt::join(group, ","));
+  step.attributes =
+      fmt::format(", channel_id=1, replica_groups={{{}}}, dimensions={{{}}}", text, along);
+  program.add(std::move(step));
 }
 
 void make_permutation(SmallProgram& program, Choices& choices) {
@@ -176,7 +259,7 @@ std::vector<Operations> communicating_operations() {
           exchange("all-reduce"),
           exchange("all-gather"),
           exchange("reduce-scatter"),
-          exchange("all-to-all"),
+          {"all-to-all", {"all-to-all"}, make_all_to_all, 1500},
           {"collective-permute", {"collective-permute"}, make_permutation}};
 }
 

@@ -224,7 +224,8 @@ void make_masked(SmallProgram& program, Choices& choices, bool is_scatter) {
   const Tiles tiles = chosen_tiles(program, choices);
   const std::int64_t size = tiles.rows.size;
   const Axis column = ways_to_hold(1, program.devices(), true)[choices.below(3)];
-  const Axis batch = ways_to_hold(1, program.devices(), true)[choices.below(3)];
+  // Two indices: one would be taken for a vector without a batch.
+  const Axis batch = ways_to_hold(2, program.devices(), true)[choices.below(3)];
   const std::string type = choices.of<std::string>({"s32", "u32", "s8"});
   const std::size_t whole = held(program, type, {batch});
   const std::size_t bound = choices.below(3);  // none, right, one too far
@@ -425,14 +426,21 @@ std::vector<Operations> indexing_operations() {
           {"scatter", {"scatter"}, make_scatter},
           {"masked gather",
            {"gather", "select"},
-           [](SmallProgram& program, Choices& choices) { make_masked(program, choices, false); }},
+           [](SmallProgram& program, Choices& choices) { make_masked(program, choices, false); },
+           150,
+           5,
+           2000},
           {"masked scatter",
            {"scatter"},
-           [](SmallProgram& program, Choices& choices) { make_masked(program, choices, true); }},
+           [](SmallProgram& program, Choices& choices) { make_masked(program, choices, true); },
+           150,
+           3,
+           2000},
           {"choice", {"select", "scatter"}, make_choice},
           {"numbers",
            {"broadcast", "add", "subtract", "compare", "and", "or", "not", "reduce"},
-           make_number}};
+           make_number,
+           50}};
 }
 
 }  // namespace p2::hlo::small

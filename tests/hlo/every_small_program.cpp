@@ -42,11 +42,13 @@ Step reduction(const SmallProgram& program, std::size_t x, std::size_t first, co
 }
 
 std::size_t Choices::below(std::size_t end) {
+  if (random_) return (*random_)() % end;
   if (at_ == made_.size()) made_.emplace_back(0, end);
   return made_.at(at_++).first;
 }
 
 bool Choices::next() {
+  if (random_) return true;
   at_ = 0;
   while (!made_.empty() && made_.back().first + 1 >= made_.back().second) made_.pop_back();
   if (made_.empty()) return false;

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,9 +14,13 @@
 /// every way that is listed here: bounded exhaustive testing.
 namespace p2::hlo::small {
 
-/// Makes choices in every way, depth first: after next(), below() chooses the next ones.
+/// Makes choices in every way, depth first: after next(), below() chooses the next ones. With a
+/// seed they are drawn, without end.
 class Choices {
  public:
+  Choices() = default;
+  explicit Choices(std::uint32_t seed) : random_(std::mt19937(seed)) {}
+
   std::size_t below(std::size_t end);
   bool next();  ///< false after the last ones
 
@@ -26,6 +32,7 @@ class Choices {
  private:
   std::vector<std::pair<std::size_t, std::size_t>> made_;  ///< of how many
   std::size_t at_ = 0;
+  std::optional<std::mt19937> random_;
 };
 
 /// Operations of one kind: every program begins with choosing what its operands are, and has the
@@ -34,11 +41,16 @@ struct Operations {
   std::string name;
   std::vector<std::string> opcodes;  ///< that are counted
   std::function<void(SmallProgram&, Choices&)> make;
+  std::size_t programs = 300;   ///< that are drawn
+  std::size_t parts = 0;        ///< facts about sums that follow then, at least
+  std::size_t most = SIZE_MAX;  ///< that a campaign takes: where there are more, drawn ones
 };
 
 std::vector<Operations> computing_operations();      ///< every_small_operation.cpp
 std::vector<Operations> communicating_operations();  ///< every_small_collective.cpp
 std::vector<Operations> indexing_operations();       ///< every_small_indexing.cpp
+std::vector<Operations> lookup_operations();         ///< every_small_lookup.cpp
+std::vector<Operations> expanded_operations();       ///< every_small_expansion.cpp
 
 /// The types that operands have.
 const std::vector<std::string> kTypes = {"f32", "s32", "pred"};

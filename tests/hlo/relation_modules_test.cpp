@@ -538,6 +538,9 @@ TEST_CASE("views of another kind, of parts or of other numbers lead nowhere") {
       if (!right.view) {
         wrong.partial = sum;
         leads_nowhere(wrong);
+        wrong = right;
+        wrong.places[0] = modules.places().segments(3, 3, {{{0, 0, 3}}, {{0, 0, 2}}});
+        if (operands[k] == "fs") leads_nowhere(wrong);
         continue;
       }
       wrong.view.reset();

@@ -234,6 +234,11 @@ std::size_t SmallProgram::broadcast(std::size_t operand, const Index& dimensions
   }
   step.form.numbers[1] = step.sizes;
   step.hints = {hint};
+  if (step.type[0] == 's' || step.type[0] == 'u') {
+    // Of a number that devices know.
+    step.hints.push_back({0});
+    step.hints.back().insert(step.hints.back().end(), hint.begin(), hint.end());
+  }
   if (once_in(4) && !hint.empty()) {
     hint[below(hint.size())] = from_to(0, 5);
     step.hints.push_back(hint);
@@ -320,6 +325,7 @@ std::vector<std::vector<Array>> SmallProgram::executed() {
     const auto& relation = relations_[next++];
     std::vector<Array> parts(relation.parts, whole);
     for (Array& part : parts) {
+      part.cells.clear();
       for (std::size_t k = indices_of(whole.sizes).size(); k > 0; --k)
         part.cells.push_back(drawn(step.type));
     }

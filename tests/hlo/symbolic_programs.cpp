@@ -260,7 +260,7 @@ SymbolicArrays SymbolicProgram::executed(const std::string& text, std::size_t de
   run.run(values);
   if (!run.opaque_instructions().empty()) {
     for (const Instruction* each : run.opaque_instructions()) {
-      if (each->opcode != "cholesky") throw std::logic_error("not understood: " + each->opcode);
+      if (each->opcode != "cholesky") throw NotExecuted(each->opcode);
     }
   }
   return arrays;

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,10 +46,15 @@ class TensorText {
   std::size_t count_ = 0;
 };
 
+/// The engine does not execute an operation on symbols.
+struct NotExecuted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Facts about one program, as pairs of elements that have to be equal.
 class SymbolicProgram {
  public:
-  /// Throws std::out_of_range where a tensor has no form as an instruction.
+  /// Throws std::out_of_range where a tensor has no form as an instruction, and NotExecuted.
   SymbolicProgram(const SmallProgram& program, DerivedFacts& derived,
                   const std::vector<kernel::xla::Fact>& facts,
                   interpreter::Expressions& expressions);

@@ -75,7 +75,9 @@ std::vector<Value> known_numbers(const FlatModule& flat, Interpreter& interprete
       const bool fits =
           value.devices.size() == count &&
           std::all_of(value.devices.begin(), value.devices.end(), [&](const TensorPtr& tensor) {
-            return tensor->type == shape.type && tensor->sizes == shape.sizes;
+            return tensor->type == shape.type && tensor->sizes == shape.sizes &&
+                   std::none_of(tensor->cells.begin(), tensor->cells.end(),
+                                [](const Cell& cell) { return cell.nan; });
           });
       if (fits) known[i] = std::move(value);
     } catch (const CheckFailure&) {

@@ -377,7 +377,8 @@ struct Share {
   auto operator<=>(const Share&) const = default;
 };
 
-/// An array of a node is, on every device, the elements of a tensor at these places.
+/// An array of a node is, on every device, the elements of a tensor at these places; or what one of
+/// `partial`, `view` and `share` says, of which no fact has two.
 struct Fact {
   std::size_t node = 0;
   std::size_t tensor = 0;

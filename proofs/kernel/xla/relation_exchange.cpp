@@ -14,8 +14,7 @@ std::optional<Fact> RelatedModules::exchanged(const Communication& communication
                                               const Fact& fact) {
   const Instruction& instruction = *node.instruction;
   const Index& own = local_.nodes[fact.node].shape.sizes;
-  if (fact.partial || fact.share || node.shape.sizes != own || !instruction.has("dimensions"))
-    return std::nullopt;
+  if (fact.partial || fact.share || !instruction.has("dimensions")) return std::nullopt;
   const auto d = static_cast<std::size_t>(instruction.numbers("dimensions").at(0));
   const std::size_t after = d + 1;
   if (after >= own.size() || !places_.is_identity(fact.places[after])) return std::nullopt;
@@ -52,17 +51,16 @@ std::optional<Fact> RelatedModules::exchanged(const Communication& communication
       is_next = is_next && beyond == own[k] * position[device];
     }
     if (is_same) continue;
-    if (!is_next || cut || k == d || k == after) return std::nullopt;
+    if (!is_next || cut) return std::nullopt;
     cut = k;
   }
   if (!cut) return std::nullopt;
-  const std::size_t e = *cut;
+  const std::size_t e = *cut;  // for d itself the transpose below would not fit
   const Index whole = tensors_.at(fact.tensor).sizes;
   Index sizes, order(own.size());
   for (std::size_t k = 0; k < own.size(); ++k) {
     if (k == d) continue;
     if (k == e) {
-      if (whole[k] % own[k] != 0) return std::nullopt;
       order[d] = std::ssize(sizes);
       sizes.push_back(whole[k] / own[k]);
     }

@@ -7,15 +7,19 @@
 #include "proofs/kernel/xla/relation.h"
 
 namespace p2::kernel::xla {
+namespace {
+
+bool is_seen(const Fact& fact, View::Kind kind) { return fact.view && fact.view->kind == kind; }
+
+}  // namespace
 
 /// Where an index is on every device, if all know it.
 std::optional<Index> RelatedModules::starts(std::size_t node, std::int64_t most) const {
   if (!has_numbers(node)) return std::nullopt;
   Index all;
   for (const TensorPtr& each : known_[node].devices) {
-    const auto value = numbers_->known(each->cells.at(0), each->type);
-    if (!value) return std::nullopt;
-    all.push_back(std::clamp<std::int64_t>(*value, 0, most));
+    const std::int64_t value = numbers_->known(each->cells.at(0), each->type).value();
+    all.push_back(std::clamp<std::int64_t>(value, 0, most));
   }
   return all;
 }
@@ -47,8 +51,6 @@ std::optional<Fact> RelatedModules::dynamic(const Node& node, const Form& form,
       }
       places.push_back(places_.sliced(x.places[k], *first, size(k), 0, place.whole));
     }
-    if (partial) partial = places_.refined(*partial, places_.classes(places));
-    if (x.partial && !partial) return std::nullopt;
     return Fact{0, x.tensor, std::move(places), partial};
   }
   // Along dimensions that are taken whole nothing moves.
@@ -94,8 +96,8 @@ std::optional<Fact> RelatedModules::gather(const Node& node, Form form, const Fa
       continue;
     }
     std::int64_t& slice = form.numbers[6][i];
-    const bool is_all =
-        slice == place.size && !contains(form.numbers[1], i) && !contains(form.numbers[2], i);
+    // Where it is looked up, too: an index that leaves room for all is 0.
+    const bool is_all = slice == place.size && !contains(form.numbers[1], i);
     if (!is_all && !places_.is_identity(x.places[i])) return std::nullopt;
     if (is_all) slice = place.whole;
     if (contains(form.numbers[1], i)) continue;
@@ -146,8 +148,7 @@ std::optional<Fact> RelatedModules::scatter(const Node& node, const Form& form, 
     } else {
       const bool is_inserted = contains(form.numbers[1], i);
       const std::size_t other = is_inserted ? 0 : windows.at(window++);
-      const bool is_all = !is_inserted && !contains(form.numbers[2], i) &&
-                          places_.at(other).size == places_.at(x.places[i]).size;
+      const bool is_all = !is_inserted && places_.at(other).size == places_.at(x.places[i]).size;
       if (is_all) {
         place = places_.meet(x.places[i], other);
       } else {
@@ -196,18 +197,17 @@ std::optional<Fact> RelatedModules::scatter(const Node& node, const Form& form, 
 std::optional<Index> RelatedModules::one_number(std::size_t node) const {
   while (!has_numbers(node)) {
     const Node& here = local_.nodes.at(node);
-    if (!is_one_of(here.instruction->opcode, {"broadcast", "reshape", "transpose"}) ||
-        here.operands.empty())
+    if (!is_one_of(here.instruction->opcode, {"broadcast", "reshape", "transpose"}))
       return std::nullopt;
     node = here.operands[0];
   }
   Index all;
   for (const TensorPtr& tensor : known_[node].devices) {
-    const auto first = numbers_->known(tensor->cells.at(0), tensor->type);
+    const std::int64_t first = numbers_->known(tensor->cells.at(0), tensor->type).value();
     for (const Cell& cell : tensor->cells) {
-      if (!first || numbers_->known(cell, tensor->type) != first) return std::nullopt;
+      if (numbers_->known(cell, tensor->type) != first) return std::nullopt;
     }
-    all.push_back(*first);
+    all.push_back(first);
   }
   return all;
 }
@@ -216,8 +216,7 @@ std::optional<Index> RelatedModules::one_number(std::size_t node) const {
 /// interval; all indices of the whole have to be numbers of the type.
 std::optional<Index> RelatedModules::offsets(std::size_t place, const std::string& kind) const {
   const int bits = std::min(type_called(kind).bits - 1, 45);
-  if (places_.is_free(place) || !places_.is_total(place) || bits < 1 ||
-      places_.at(place).whole > std::int64_t{1} << bits)
+  if (!places_.is_total(place) || places_.at(place).whole > std::int64_t{1} << bits)
     return std::nullopt;
   Index all;
   for (const Segments& segments : places_.at(place).devices) {
@@ -235,7 +234,7 @@ bool RelatedModules::is_within(std::size_t tensor, std::int64_t size) const {
   if (known.form.opcode != "clamp") return false;
   const auto low = tensors_.integer(known.operands[0]);
   const auto high = tensors_.integer(known.operands[2]);
-  return low && high && 0 <= *low && *low <= *high && *high < size;
+  return low && high && 0 <= *low && 0 <= *high && *high < size;
 }
 
 /// One of two arrays, of which one is zero, on every device.
@@ -261,7 +260,7 @@ std::optional<Fact> RelatedModules::by_number(const Node& node, const Form& form
   const auto numbers = one_number(node.operands[1]);
   const Type& type = local_.nodes[node.operands[0]].shape.type;
   if (!numbers || fact.partial || !(local_.nodes[node.operands[1]].shape.type == type) ||
-      !type.is_integer() || type.bits < 16 || type.bits > 64)
+      !type.is_integer())
     return std::nullopt;
   // Numbers and sums of them are far from where the type wraps around.
   const std::int64_t most = std::int64_t{1} << std::min(type.bits - 2, 40);
@@ -294,15 +293,15 @@ std::optional<Fact> RelatedModules::combined(const Node& /*node*/, const Form& f
                                              const Facts& facts) {
   Fact result = *facts[0];
   for (const Fact* fact : facts) {
-    if (!fact->view || fact->view->kind != View::Kind::Within || fact->partial) return std::nullopt;
-    if (fact->tensor != result.tensor || fact->places != result.places) return std::nullopt;
+    if (!is_seen(*fact, View::Kind::Within) || fact->tensor != result.tensor ||
+        fact->places != result.places)
+      return std::nullopt;
   }
   View& view = *result.view;
   if (form.opcode == "not") {
     view.is_not = !view.is_not;
     return result;
   }
-  if (form.opcode != "and" && form.opcode != "or") return std::nullopt;
   // By De Morgan an `or` is the complement of the `and` of complements; those are intervals here.
   const bool is_or = form.opcode == "or";
   const auto interval =
@@ -329,7 +328,7 @@ std::optional<Fact> RelatedModules::combined(const Node& /*node*/, const Form& f
 /// Elements are those of the whole where the index is one of the device's.
 std::optional<Fact> RelatedModules::gathered(const Node& node, Form form, const Fact& x,
                                              const Fact& indices) {
-  if (form.numbers[2].size() != 1 || indices.view->kind != View::Kind::Minus || x.view || x.partial)
+  if (form.numbers[2].size() != 1 || !is_seen(indices, View::Kind::Minus) || x.view)
     return std::nullopt;
   const std::int64_t along = form.numbers[2][0];
   const std::size_t cut = x.places.at(static_cast<std::size_t>(along));
@@ -356,10 +355,8 @@ std::optional<Fact> RelatedModules::gathered(const Node& node, Form form, const 
   }
   const std::string kind = tensors_.at(indices.tensor).kind;
   const auto vectors = tensors_.make({"reshape", "", {batches}}, {indices.tensor}, kind);
-  if (!vectors) return std::nullopt;
-  const auto of = tensors_.make({"broadcast", "", {dimensions, sizes}}, {*vectors}, kind);
-  if (!of) return std::nullopt;
-  View view{View::Kind::Where, false, indices.view->from, indices.view->from, *of};
+  const auto of = tensors_.make({"broadcast", "", {dimensions, sizes}}, {vectors.value()}, kind);
+  View view{View::Kind::Where, false, indices.view->from, indices.view->from, of.value()};
   for (std::int64_t& each : view.to) each += size;
   result->view = std::move(view);
   return result;
@@ -370,13 +367,13 @@ std::optional<Fact> RelatedModules::scattered(const Node& node, const Form& form
                                               const Facts& facts) {
   const Fact& x = *facts[0];
   const Fact& indices = *facts[1];
-  if (x.view && x.view->kind == View::Kind::Only && !indices.view && !facts[2]->view) {
+  if (is_seen(x, View::Kind::Only) && !indices.view && !facts[2]->view) {
     Fact plain = x;
     plain.view.reset();
     return scatter(node, form, {&plain, &indices, facts[2]}, &x.view->from);
   }
-  if (form.numbers[2].size() != 1 || x.view || x.partial || facts[2]->view || !indices.view ||
-      indices.view->kind != View::Kind::Minus)
+  if (form.numbers[2].size() != 1 || x.view || facts[2]->view ||
+      !is_seen(indices, View::Kind::Minus))
     return std::nullopt;
   const std::int64_t along = form.numbers[2][0];
   std::size_t cut = x.places.at(static_cast<std::size_t>(along));
@@ -416,18 +413,17 @@ std::optional<Fact> RelatedModules::viewed(const Node& node, const Form& form, c
   if (opcode == "select") {
     // Zero but where the index is one of the device's: together the whole, if each is some
     // device's.
-    const View* condition = facts[0]->view ? &*facts[0]->view : nullptr;
-    if (condition == nullptr || condition->kind != View::Kind::Within) return std::nullopt;
-    const Fact& taken = *facts[condition->is_not ? 2 : 1];
-    const Fact& other = *facts[condition->is_not ? 1 : 2];
-    if (!taken.view || taken.view->kind != View::Kind::Where || other.view || other.partial ||
+    if (!is_seen(*facts[0], View::Kind::Within)) return std::nullopt;
+    const View& condition = *facts[0]->view;
+    const Fact& taken = *facts[condition.is_not ? 2 : 1];
+    const Fact& other = *facts[condition.is_not ? 1 : 2];
+    if (!is_seen(taken, View::Kind::Where) || other.view || other.partial ||
         !tensors_.is_zero(other.tensor) ||
         !std::all_of(other.places.begin(), other.places.end(),
                      [&](std::size_t place) { return places_.is_total(place); }))
       return std::nullopt;
     const View& view = *taken.view;
-    if (view.from != condition->from || view.to != condition->to || view.of != facts[0]->tensor ||
-        facts[0]->places.size() != taken.places.size())
+    if (view.from != condition.from || view.to != condition.to || view.of != facts[0]->tensor)
       return std::nullopt;
     Fact result{0, taken.tensor, taken.places, {}};
     for (std::size_t k = 0; k < result.places.size(); ++k) {
@@ -448,9 +444,7 @@ std::optional<Fact> RelatedModules::viewed(const Node& node, const Form& form, c
     return result;
   }
   // Where elements go does not depend on what they are.
-  if (facts.size() > 2 || !facts[0]->view || facts[0]->view->kind == View::Kind::Where ||
-      facts[0]->view->kind == View::Kind::Only || facts[0]->partial)
-    return std::nullopt;
+  if (!facts[0]->view || facts[0]->view->kind == View::Kind::Where) return std::nullopt;
   Fact plain = *facts[0];
   plain.view.reset();
   Node moving = node;
@@ -469,11 +463,7 @@ std::optional<Fact> RelatedModules::viewed(const Node& node, const Form& form, c
       return std::nullopt;
     Index sizes;
     for (std::size_t k = 0; k < plain.places.size(); ++k) {
-      const Place& place = places_.at(plain.places[k]);
-      if (!contains(form.numbers[0], k))
-        sizes.push_back(place.whole);
-      else if (place.size != 1 || place.whole != 1)
-        return std::nullopt;
+      if (!contains(form.numbers[0], k)) sizes.push_back(places_.at(plain.places[k]).whole);
     }
     result = reshaped(moving, plain, sizes);
   }
