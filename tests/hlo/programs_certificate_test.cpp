@@ -359,6 +359,69 @@ TEST_CASE("what p2-check does not understand of messages it does not accept") {
                           second)) == "accepted");
 }
 
+TEST_CASE("messages that are malformed, or of which a part is missing, are refused") {
+  const std::string first = kDouble + send("s", "d", 1, "{0,1}") + kEnd;
+  const std::string second = receive("r", 1, "{0,1}") + kSquare;
+  CHECK(answer(two_stages(first, second)) == "accepted");
+  const auto sent = [&](const std::string& from, const std::string& to) {
+    return answer(two_stages(replaced(first, from, to), second));
+  };
+  const auto received = [&](const std::string& from, const std::string& to) {
+    return answer(two_stages(first, replaced(second, from, to)));
+  };
+  const std::string shape = "the operands or the shape of a ";
+  const std::string triple = "(f32[4], u32[], token[])";
+  CHECK(sent("send(d, token)", "send(d)") == shape + "send");
+  CHECK(sent(triple, "(f32[4], u32[])") == shape + "send");
+  CHECK(sent(triple, "((f32[4]), u32[], token[])") == shape + "send");
+  CHECK(sent(triple, "(f32[4], s32[], token[])") == shape + "send");
+  CHECK(sent(triple, "(f32[4], u32[], u32[])") == shape + "send");
+  CHECK(received("recv(token)", "recv(token, token)") == shape + "recv");
+  CHECK(received(triple, "(f32[4], u32[])") == shape + "recv");
+  CHECK(received("(f32[4], token[]) recv-done", "(f32[4], u32[]) recv-done") ==
+        "the shape of a recv-done");
+  CHECK(received("(f32[4], token[]) recv-done", "(f32[4]) recv-done") ==
+        "the shape of a recv-done");
+  CHECK(received("(f32[4], token[]) recv-done", "(f32[5], token[]) recv-done") ==
+        "the shape of a recv-done");
+  CHECK(received("recv-done(r.start)", "recv-done(token)") == "recv-done of another operation");
+  CHECK(received("recv-done(r.start)", "recv-done(r.start, token)") == "the operands of recv-done");
+  CHECK(sent("send-done(s)", "send-done(d)") == "send-done of another operation");
+  CHECK(sent("send-done(s), channel_id=1", "send-done(s), channel_id=2") ==
+        "send-done of another operation");
+  const auto both = [&](const std::string& from, const std::string& to) {
+    return answer(two_stages(replaced(first, from, to), replaced(second, from, to)));
+  };
+  CHECK(both("token), channel_id=1,", "token),") ==
+        "not covered by this checker: a message without a channel");
+  CHECK(both("token), channel_id=1,", "token), channel_id=1, priority=2,") ==
+        "not covered by this checker: send[priority] in one of several programs");
+  CHECK(both("{{0,1}}", "{{0,1,1}}") == "a pair of a message");
+  CHECK(both("{{0,1}}", "{{0}}") == "a pair of a message");
+  CHECK(both("{{0,1}}", "{{0,1},{2,1}}") == "a pair of a message");
+  CHECK(both("{{0,1}}", "{{2,1}}") == "a pair of a message");
+  // Arrays that lie in memory in another order.
+  const auto laid_out = [](const std::string& there, const std::string& here) {
+    Programs programs = two_stages(kX + "  d = f32[2,2]" + there + " reshape(x)\n" +
+                                       send("s", "d", 1, "{0,1}", "f32[2,2]" + there) + kEnd,
+                                   start_receive("q", 1, "{0,1}", "f32[2,2]" + here) +
+                                       finish_receive("q", 1, "f32[2,2]" + here) +
+                                       "  y = f32[4] reshape(q)\n  ROOT o = f32[4] copy(y)\n");
+    programs.before = kX + "  ROOT y = f32[4] copy(x)\n";
+    return answer(programs);
+  };
+  CHECK(laid_out("", "") == "accepted");
+  CHECK(laid_out("{1,0}", "") == "accepted");
+  CHECK(laid_out("{0,1}", "") == "what is received has another shape than what is sent");
+  // Of programs, as many devices as there are.
+  for (const char* count : {"0", "3", "1048577"}) {
+    Programs programs = two_stages(first, second);
+    programs.programs[0].second = replaced(programs.programs[0].second, "num_partitions=1",
+                                           std::string("num_partitions=") + count);
+    CHECK(answer(programs) != "accepted");
+  }
+}
+
 /// Ranks have halves of x, and output its sum.
 std::string ranks(const std::string& first, const std::string& second, bool is_sum = false) {
   const std::string begin =
@@ -399,6 +462,20 @@ TEST_CASE("collectives that span programs") {
         "programs have a group of a collective differently");
   CHECK(ranks(right, replaced(right, "channel_id=1", "channel_id=2")) ==
         "a collective without its counterpart");
+  // Both have it twice, or one of them for itself.
+  CHECK(ranks(sum("p") + replaced(sum("s"), " s =", " t =") + root,
+              sum("p") + replaced(sum("s"), " s =", " t =") + root) ==
+        "not covered by this checker: several collectives of one channel");
+  CHECK(ranks(right, replaced(right, "{{0,1}}", "{{0},{1}}")) ==
+        "programs have a group of a collective differently");
+  CHECK(ranks(right, replaced(right, "to_apply=add", "to_apply=max")) ==
+        "not covered by this checker: a reducer of a collective that spans programs");
+  CHECK(ranks(right, replaced(right, "to_apply=add", "to_apply=add, constrain_layout=true")) ==
+        "a collective that programs have differently");
+  const std::string narrow = "  h = bf16[] convert(p)\n" +
+                             replaced(replaced(sum("h"), "f32[]", "bf16[]"), " s =", " n =") +
+                             "  s = f32[] convert(n)\n" + root;
+  CHECK(ranks(right, narrow) == "a collective that programs have differently");
   const std::string twice = sum("p") +
                             "  t = f32[] all-reduce(s), channel_id=2, "
                             "replica_groups={{0,1}}, use_global_device_ids=true, "
@@ -410,6 +487,35 @@ TEST_CASE("collectives that span programs") {
   CHECK(ranks(none, none, true) == "accepted");
   CHECK(ranks(right, right, true) != "accepted");
   CHECK(ranks(none, half + "  ROOT y = f32[] copy(q)\n", true) != "accepted");
+}
+
+TEST_CASE("a permutation of devices that run different programs") {
+  // Both have a piece of x, and each outputs what it gets.
+  const auto pieces = [](const std::string& first, const std::string& second, bool is_crossed) {
+    const auto text = [](const std::string& permuted) {
+      return program("  x = f32[2] parameter(0)\n  s = f32[2] collective-permute(x), channel_id=1" +
+                         (permuted.empty() ? "" : ", source_target_pairs={" + permuted + "}") +
+                         "\n  ROOT y = f32[2] negate(s)\n",
+                     2);
+    };
+    Programs programs = {kX + "  ROOT y = f32[4] negate(x)\n",
+                         {{kFirst, text(first)}, {kSecond, text(second)}},
+                         {{{0, 1}, {{0, 0}, {1, 0}}, true}},
+                         {{{0, 1}, {{0, 0}, {1, 0}}, true}}};
+    if (is_crossed) programs.outputs[0].devices = {1, 0};
+    return answer(programs);
+  };
+  const std::string swap = "{0,1},{1,0}";
+  CHECK(pieces(swap, swap, true) == "accepted");
+  CHECK(pieces(swap, swap, false) != "accepted");
+  CHECK(pieces("{0,1}", "{0,1}", true) != "accepted");
+  // One waits for what the other does not send.
+  const std::string otherwise = "programs have the pairs of a collective differently";
+  CHECK(pieces(swap, "{0,1}", true) == otherwise);
+  CHECK(pieces("{0,1}", swap, true) == otherwise);
+  CHECK(pieces("{0,1}", "{1,0}", true) == otherwise);
+  CHECK(pieces("{0,0},{1,1}", "{0,0},{1,1}", false) == "accepted");
+  CHECK(pieces("{0,0},{1,1}", "{0,0},{1,1}", true) != "accepted");
 }
 
 /// One device sums the rows of x in two parts.
