@@ -15,6 +15,7 @@
 
 #include "proofs/certificate/subject_certificates.h"
 #include "proofs/kernel/certificate.h"
+#include "proofs/kernel/xla/related_programs.h"
 #include "tests/hlo/modules.h"
 
 namespace p2::hlo::several {
@@ -221,6 +222,63 @@ TEST_CASE("pieces go where the pairs say") {
   CHECK(stages("{0,2}") != "accepted");
 }
 
+TEST_CASE("what a device is not sent it does not have, though it is the same everywhere") {
+  using kernel::xla::Fact;
+  using kernel::xla::RelatedPrograms;
+  /// Whether all devices have it, where that which is sent has the same elements all along.
+  const auto is_everywhere = [](const std::string& sent) {
+    const Programs programs = {
+        kX + "  ROOT y = f32[4] negate(x)\n",
+        {{{{0, 1}}, program(kX + send("s", "x", 1, sent) + kEnd, 2)},
+         {{{2, 3}}, program(receive("r", 1, sent) + "  ROOT y = f32[4] negate(r)\n", 2)}},
+        {{{0, 1}, {{0, 0}}}},
+        {{{2, 3}, {{1, 0}}}},
+        4};
+    bool is_so = false;
+    kernel::xla::with_related_programs(
+        {{"problem.json", problem(programs)}}, [&](RelatedPrograms& related, const auto&) {
+          std::size_t node = 0;
+          while (related.origins({1, node}).empty()) ++node;
+          auto& places = related.at(0).places();
+          const Fact same{related.origins({1, node})[0].second,
+                          related.whole().outputs[0],
+                          {places.free(4, 4)},
+                          {}};
+          const auto fact = related.follows({1, node}, {{0, related.at(0).add(same)}}, {});
+          is_so = fact && related.at(1).places().is_free(fact->places[0]);
+        });
+    return is_so;
+  };
+  CHECK(is_everywhere("{0,2},{1,3}"));
+  CHECK(!is_everywhere("{0,2}"));
+  CHECK(!is_everywhere("{0,3}"));
+}
+
+TEST_CASE("a program receives from two others what they have of one tensor") {
+  const std::string half = "f32[2]", all = "{0,2},{1,3}", crossed = "{0,3},{1,2}";
+  const auto gathered = [&](const std::string& sent, const std::string& first,
+                            const std::string& second) {
+    const auto sender = [&](const std::string& of) {
+      return program("  x = f32[2] parameter(0)\n  n = f32[2] negate(x)\n" +
+                     send("s", of, 1, sent, half) + kEnd);
+    };
+    return answer({kX + "  n = f32[4] negate(x)\n  ROOT y = f32[4] negate(n)\n",
+                   {{kFirst, sender(first)},
+                    {kSecond, sender(second)},
+                    {{{2, 3}},
+                     program(start_receive("r", 1, sent, half) + finish_receive("r", 1, half) +
+                                 "  ROOT y = f32[2] negate(r)\n",
+                             2)}},
+                   {{{0, 1}, {{0, 0}, {1, 0}}, true}},
+                   {{{2, 3}, {{2, 0}}, true}},
+                   4});
+  };
+  CHECK(gathered(all, "n", "n") == "accepted");
+  CHECK(gathered(crossed, "n", "n") != "accepted");
+  CHECK(gathered(all, "n", "x") != "accepted");
+  CHECK(gathered(all, "x", "n") != "accepted");
+}
+
 TEST_CASE("no device waits forever") {
   // Both send what they have, and add what they receive.
   const auto both = [](const std::string& first, const std::string& second) {
@@ -293,6 +351,39 @@ TEST_CASE("every device runs one program, and every element of every output is h
   CHECK(altered([](Json& json) {
           json["inputs"][0]["numbers"].push_back({0, 0});
         }) == "a tensor is related twice");
+  CHECK(altered([](Json& json) {
+          json["placements"][1]["parts"] = 2;
+          json["placements"][1]["pieces"] = {{1, 0, 0, 0, 4}, {1, 1, 0, 0, 4}};
+        }) == "parts of a tensor");
+  CHECK(altered([](Json& json) { json["placements"][1]["parts"] = 0; }) == "parts of a tensor");
+  CHECK(altered([](Json& json) { json["placements"][0]["pieces"][0][3] = 1; }) ==
+        "a piece lies beyond its tensor");
+  for (const Json& ranges :
+       {Json{{0}}, Json{{0, 0, 0}}, Json{{1, 0}}, Json{{0, 0}, {0, 0}}, Json::array()})
+    CHECK(altered([&](Json& json) { json["programs"][0]["devices"] = ranges; }) != "accepted");
+  // Two inputs, or outputs, of which one is not there, or both are one.
+  Programs two =
+      two_stages(kX + "  ROOT y = f32[4] add(x, x)\n", kX + "  ROOT y = f32[4] copy(x)\n");
+  two.before = kX + "  z = f32[4] parameter(1)\n  ROOT y = f32[4] add(x, z)\n";
+  two.inputs = {{{0}, {{0, 0}}}, {{0}, {{0, 0}}}};
+  two.outputs = {{{0}, {{0, 0}}}};
+  CHECK(answer(two) == "a tensor is related twice");
+  two.inputs = {{{0}, {{0, 0}}}, {{1}, {{1, 0}}}};
+  two.before = kX +
+               "  z = f32[4] parameter(1)\n  s = f32[4] add(x, x)\n"
+               "  ROOT y = (f32[4], f32[4], f32[4]) tuple(s, z, x)\n";
+  two.outputs = {{{0}, {{0, 0}}}, {{1}, {{1, 0}}}};
+  CHECK(answer(two) == "an input or output is not related");
+  two.before = replaced(two.before, "(f32[4], f32[4], f32[4]) tuple(s, z, x)",
+                        "(f32[4], f32[4]) tuple(s, z)");
+  CHECK(answer(two) == "accepted");
+  for (const char* type : {"f32[4,1]", "bf16[4]"}) {
+    Programs other = two;
+    for (const char* text : {"f32[4] parameter(1)", "f32[4]) tuple"})
+      other.before = replaced(other.before, text, type + std::string(text).substr(6));
+    CHECK(answer(other) == (type[0] == 'b' ? "tensors of other types or dimensions are related"
+                                           : "a piece of a tensor"));
+  }
   // Facts that say nothing of the outputs, and those of other programs.
   auto files = std::get<0>(certified(problem(right)));
   for (const char* outputs : {"[[]]", "[]", "[[0]]", "[[1]]", "[[99]]", "[[2,2]]"}) {
@@ -376,6 +467,21 @@ TEST_CASE("messages that are malformed, or of which a part is missing, are refus
   CHECK(sent(triple, "((f32[4]), u32[], token[])") == shape + "send");
   CHECK(sent(triple, "(f32[4], s32[], token[])") == shape + "send");
   CHECK(sent(triple, "(f32[4], u32[], u32[])") == shape + "send");
+  CHECK(sent(triple, "(f32[5], u32[], token[])") ==
+        "what is received has another shape than what is sent");
+  CHECK(sent(kEnd, "  g = f32[4] get-tuple-element(s), index=0\n" + kEnd) ==
+        "only a send-done may use a send");
+  CHECK(received("recv-done(r.start)", "recv-done(t)") != "accepted");
+  // Both send, and one ends what it sends as if it received it.
+  CHECK(
+      answer({kX + "  ROOT y = f32[4] copy(x)\n",
+              {{kFirst, program(kX + start_receive("r", 1, "{1,0}") + send("s", "x", 1, "{0,1}") +
+                                "  q.done = (f32[4], token[]) recv-done(s), channel_id=1\n"
+                                "  ROOT y = f32[4] get-tuple-element(q.done), index=0\n")},
+               {kSecond, program(kX + start_receive("r", 1, "{0,1}") + send("s", "x", 1, "{1,0}") +
+                                 finish_receive("r", 1) + "  ROOT y = f32[4] copy(r)\n")}},
+              {{{0, 1}, {{0, 0}, {1, 0}}}},
+              {{{0, 1}, {{0, 0}, {1, 0}}}}}) == "only a send-done may use a send");
   CHECK(received("recv(token)", "recv(token, token)") == shape + "recv");
   CHECK(received(triple, "(f32[4], u32[])") == shape + "recv");
   CHECK(received("(f32[4], token[]) recv-done", "(f32[4], u32[]) recv-done") ==
@@ -462,6 +568,16 @@ TEST_CASE("collectives that span programs") {
         "programs have a group of a collective differently");
   CHECK(ranks(right, replaced(right, "channel_id=1", "channel_id=2")) ==
         "a collective without its counterpart");
+  // Begun by both, and ended.
+  const auto begun = [&](const std::string& end) {
+    return replaced(replaced(sum("p"), " s =", " b ="), "all-reduce(", "all-reduce-start(") +
+           "  s = f32[] " + end + "\n" + root;
+  };
+  const std::string ended = begun("all-reduce-done(b)");
+  CHECK(ranks(ended, ended) == "accepted");
+  CHECK(ranks(ended, right) != "accepted");
+  CHECK(ranks(ended, begun("all-gather-done(b)")) != "accepted");
+  CHECK(ranks(ended, begun("all-reduce-done(p)")) == "all-reduce-done of another operation");
   // Both have it twice, or one of them for itself.
   CHECK(ranks(sum("p") + replaced(sum("s"), " s =", " t =") + root,
               sum("p") + replaced(sum("s"), " s =", " t =") + root) ==

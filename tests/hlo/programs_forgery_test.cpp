@@ -338,8 +338,10 @@ std::vector<Fact> others_than(const Fact& fact, RelatedPrograms& programs, std::
   add([](Fact& each) { each.tensor = each.tensor == 0 ? 1 : 0; });
   const auto& place = places.at(fact.places.at(0));
   if (with == With::Output) {
-    for (const kernel::xla::Segment& part :
-         {kernel::xla::Segment{0, 1, place.size - 1}, {1, 0, place.size - 1}})
+    for (const kernel::xla::Segment& part : {kernel::xla::Segment{0, 1, place.size - 1},
+                                             {1, 0, place.size - 1},
+                                             {1, 1, place.size - 1},
+                                             {0, 0, place.size - 1}})
       add([&](Fact& each) {
         each.places[0] = places.segments(place.size, place.whole,
                                          std::vector<kernel::xla::Segments>(devices, {part}));
@@ -426,6 +428,17 @@ void require_facts(RelatedPrograms& programs,
         CHECK(!follows({from[0]}));
         CHECK(!follows(std::vector<ProgramFact>(from.rbegin(), from.rend())));
       }
+      // What only some have anywhere is where the others have it.
+      for (std::size_t k = 0; from.size() > 1 && k < from.size(); ++k) {
+        Fact free = fact_at(from[k]);
+        const auto& place = programs.at(from[k].first).places().at(free.places[0]);
+        if (place.size != place.whole || place.devices.empty()) continue;
+        free.places[0] = programs.at(from[k].first).places().free(place.size, place.whole);
+        list = from;
+        list[k].second = programs.at(from[k].first).add(std::move(free));
+        const auto result = programs.follows(node, list, hint);
+        CHECK((!result || !programs.at(node.first).places().is_free(result->places[0])));
+      }
       if (is_message) {
         Fact parts = fact_at(from[0]);
         parts.share.reset();
@@ -436,7 +449,9 @@ void require_facts(RelatedPrograms& programs,
         CHECK(!follows(list));
       }
     } else if (!from.empty()) {
-      CHECK(!follows({{(node.first + 1) % (count + 1), 0}}));
+      std::vector<ProgramFact> list = from;
+      for (ProgramFact& each : list) each.first = (each.first + 1) % (count + 1);
+      CHECK(!follows(list));
     }
     auto fact = programs.follows(node, from, hint);
     REQUIRE(fact);
