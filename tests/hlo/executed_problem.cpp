@@ -387,9 +387,11 @@ class Execution {
     } else {
       compute(command, values);
     }
+    // What has not the shape that it says has no value: nothing may use it.
     const auto found = values.find(command.name);
-    if (found != values.end())
-      require(found->second.rows == command.rows && found->second.columns == command.columns);
+    if (found != values.end() &&
+        (found->second.rows != command.rows || found->second.columns != command.columns))
+      values.erase(found);
     return true;
   }
 
