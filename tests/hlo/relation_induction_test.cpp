@@ -22,6 +22,8 @@ using kernel::xla::Op;
 
 constexpr std::size_t kDevices = 4;
 
+constexpr const char* kGoesOn = "  ROOT g = pred[] copy(last)\n";
+
 struct Variable {
   std::string name, shape;
 };
@@ -33,7 +35,8 @@ std::string shape_of(const std::string& type, const Index& sizes) {
 /// A module that changes these arrays in a loop; the last one, a truth value, says whether it goes
 /// on. `next`: what the iteration makes of them, by number.
 std::string with_loop(std::string text, const std::vector<Variable>& variables,
-                      const std::vector<std::string>& next, const std::string& suffix = "") {
+                      const std::vector<std::string>& next, const std::string& suffix = "",
+                      const std::string& goes_on = kGoesOn) {
   std::string shapes, names, elements, results;
   for (std::size_t k = 0; k < variables.size(); ++k) {
     const std::string comma = k == 0 ? "" : ", ";
@@ -47,8 +50,8 @@ std::string with_loop(std::string text, const std::vector<Variable>& variables,
   const std::string loop = fmt::format(
       "body{4} {{\n  p = ({0}) parameter(0)\n{1}  ROOT o = ({0}) tuple({2})\n}}\n\n"
       "condition{4} {{\n  p = ({0}) parameter(0)\n"
-      "  ROOT g = pred[] get-tuple-element(p), index={3}\n}}\n\n",
-      shapes, elements, results, variables.size() - 1, suffix);
+      "  last = pred[] get-tuple-element(p), index={3}\n{5}}}\n\n",
+      shapes, elements, results, variables.size() - 1, suffix, goes_on);
   text.insert(text.find("ENTRY"), loop);
   text.erase(text.find("ROOT ", text.find("ENTRY")), 5);
   text.erase(text.rfind("}\n"));
@@ -107,7 +110,7 @@ struct Loops {
              {"w", "s32[4]"},  {"p4", "pred[]"}};
   }
 
-  std::string whole_text() const {
+  std::string whole_text(const std::string& goes_on = kGoesOn) const {
     std::string text = program.whole_text();
     text.insert(text.find("ENTRY"), reducer_text("add", "s32"));
     text.insert(text.find("  ROOT r"),
@@ -117,7 +120,7 @@ struct Loops {
                 "  s = s32[] reduce(p0, o), dimensions={0}, to_apply=add_s32\n"
                 "  q = s32[] reduce(p6, o), dimensions={0}, to_apply=add_s32\n"
                 "  w = s32[4] broadcast(p5), dimensions={}\n");
-    return with_loop(text, whole, opposites(whole));
+    return with_loop(text, whole, opposites(whole), "", goes_on);
   }
 };
 
@@ -176,6 +179,42 @@ TEST_CASE("what is assumed of a loop's variables is so of what it begins with") 
     // Not from nothing, and not from a fact about another array.
     CHECK(!modules.follows(loop.variables[k], {}, {0}));
     CHECK(!modules.follows(loop.variables[k], {0, 0}, {0}));
+    // Lists that end too soon, that count in nothing, and what is behind all of them.
+    for (std::size_t fact = 0; fact < modules.facts().size(); ++fact) {
+      if (modules.facts()[fact].node != loop.first[k]) continue;
+      for (std::size_t number = 0; number < modules.variables().size(); ++number) {
+        std::vector<Index> wrong = {{2, 0, 0, 2}, {0, 1, 0}, {2, 1, 0}, {2, 1}, {-1, 1, 0}};
+        const std::size_t rank = modules.local().nodes[loop.first[k]].shape.sizes.size();
+        for (std::size_t all = wrong.size(), each = 0; each < all; ++each) {
+          wrong.push_back(wrong[each]);  // Of parts: no dimension is before.
+          wrong.back().insert(wrong.back().begin(), rank, 0);
+        }
+        wrong.emplace_back(rank, 0);
+        wrong.back().insert(wrong.back().end(), {2, 1, 0, 1, 0});
+        for (Index& each : wrong) {
+          each.insert(each.begin(), static_cast<std::int64_t>(number));
+          each.push_back(2);  // Behind the end, in memory.
+          each.pop_back();
+          CAPTURE(fmt::format("{}", fmt::join(each, ",")));
+          CHECK(!modules.follows(loop.variables[k], {fact}, each));
+        }
+      }
+    }
+  }
+  // Parts of a tensor that is zero are no zeros.
+  const std::size_t zero = 4;
+  for (std::size_t fact = 0; fact < modules.facts().size(); ++fact) {
+    if (modules.facts()[fact].node != loop.first[zero]) continue;
+    Fact forged = modules.facts()[fact];
+    for (std::size_t& each : forged.places) each = modules.places().identity(2);
+    const Index hint = {4, 0, 2, 1, 0, 1};
+    CHECK(modules.follows(loop.variables[zero], {modules.add(forged)}, hint));
+    forged.partial = modules.places().partial({Op::Add, {0, 0, 0, 0}, {0, 1, 2, 3}});
+    CHECK(!modules.follows(loop.variables[zero], {modules.add(forged)}, hint));
+    forged.partial.reset();
+    forged.view.emplace();
+    CHECK(!modules.follows(loop.variables[zero], {modules.add(forged)}, hint));
+    break;
   }
   CHECK(with.size() >= 8);
   CHECK(follow >= 20);
@@ -258,6 +297,90 @@ TEST_CASE("a loop that goes on by another array is not related") {
     return;
   }
   FAIL("no fact");
+}
+
+TEST_CASE("a loop goes on by what is known on every device") {
+  Loops loops;
+  const std::string otherwise = "  ROOT g = pred[] not(last)\n";
+  loops.local = {loops.local.back()};
+  loops.whole = {loops.whole.back()};
+  const std::string whole = loops.whole_text(otherwise);
+  const std::string local =
+      with_loop(loops.program.local_text(), loops.local, opposites(loops.local), "", otherwise);
+  DerivedFacts derived(loops.program, whole, local);
+  auto& modules = derived.modules;
+  const auto& loop = modules.local().loops.at(0);
+  std::size_t fact = 0;
+  while (modules.facts().at(fact).node != loop.first[0]) ++fact;
+  const std::size_t assumed = modules.add(*modules.follows(loop.variables[0], {fact}, {0}));
+  const std::size_t next = modules.add(*modules.follows(loop.next[0], {assumed}, {}));
+  const Fact known = *modules.follows(loop.condition, {assumed}, {});
+  const auto closes = [&](const Fact& goes_on) {
+    return modules.follows(loop.results[0], {next, modules.add(goes_on)}, {0}).has_value();
+  };
+  std::vector<Fact> others(3, known);
+  others[0].partial = modules.places().partial({Op::Or, {0, 0, 0, 0}, {0, 1, 2, 3}});
+  others[1].view.emplace();
+  others[2].share.emplace();
+  for (const Fact& each : others) CHECK(!closes(each));
+  CHECK(closes(known));
+}
+
+TEST_CASE("a loop and one within it are no one loop") {
+  SmallProgram program(0, kDevices);
+  const std::vector<Segments> pairs(kDevices, {{0, 0, 2}});
+  program.parameter("s32", {{2, 2, pairs}}, std::nullopt, {});
+  program.parameter("pred", {}, std::nullopt, {});
+  const std::vector<Variable> variables = {{"p0", "s32[2]"}, {"p1", "pred[]"}};
+  const std::string whole = with_loop(program.whole_text(), variables, opposites(variables));
+  const auto computations = [](const std::string& name, const std::string& more,
+                               const std::string& shapes, const std::string& kept) {
+    return fmt::format(
+        "{0}_body {{\n  p = (s32[2], pred[]{2}) parameter(0)\n"
+        "  a = s32[2] get-tuple-element(p), index=0\n  g = pred[] get-tuple-element(p), index=1\n"
+        "{1}  b = s32[2] negate(a)\n  h = pred[] not(g)\n"
+        "  ROOT o = (s32[2], pred[]{2}) tuple(b, h{3})\n}}\n\n"
+        "{0}_condition {{\n  p = (s32[2], pred[]{2}) parameter(0)\n"
+        "  ROOT g = pred[] get-tuple-element(p), index=1\n}}\n\n",
+        name, more, shapes, kept);
+  };
+  const auto called = [](const std::string& name, const std::string& shapes,
+                         const std::string& first) {
+    return fmt::format(
+        "{0} = (s32[2], pred[]{1}) while({2}), condition={0}_condition, "
+        "body={0}_body\n",
+        name, shapes, first);
+  };
+  const std::string more = ", s32[2], pred[]";
+  std::string local = program.local_text();
+  local.erase(local.find("ROOT "), 5);
+  local.erase(local.rfind("}\n"));
+  local.insert(local.find("ENTRY"), computations("inner", "", "", "") +
+                                        computations("outer",
+                                                     "  x = s32[2] get-tuple-element(p), index=2\n"
+                                                     "  q = pred[] get-tuple-element(p), index=3\n"
+                                                     "  t = (s32[2], pred[]) tuple(x, q)\n  " +
+                                                         called("inner", "", "t"),
+                                                     more, ", x, q"));
+  local += "  t = (s32[2], pred[]" + more + ") tuple(v0, v1, v0, v1)\n  ROOT " +
+           called("outer", more, "t") + "}\n";
+  for (const std::size_t one : {0U, 1U}) {
+    DerivedFacts derived(program, whole, local);
+    auto& modules = derived.modules;
+    const auto& loops = modules.local().loops;
+    REQUIRE(loops.size() == 2);
+    REQUIRE(loops[1].contains(loops[0]));
+    const auto assumed = [&](std::size_t loop) {
+      std::size_t fact = 0;
+      while (modules.facts().at(fact).node != loops[loop].first[0]) ++fact;
+      return modules.follows(loops[loop].variables[0], {fact}, {0});
+    };
+    const auto first = assumed(one);
+    REQUIRE(first);
+    modules.add(*first);
+    CHECK(assumed(one));
+    CHECK(!assumed(1 - one));
+  }
 }
 
 }  // namespace

@@ -340,6 +340,13 @@ void Programs::match_collectives(Budget& budget) {
           if (known == groups_.end() ||
               std::find(known->second.begin(), known->second.end(), group) == known->second.end())
             reject("programs have a group of a collective differently");
+          const auto source_by = [&](const Site& each) {
+            const auto& sources = permutes_.at(each);
+            const auto source = sources.find(device);
+            return source == sources.end() ? device_count() : source->second;
+          };
+          if (source_by(site) != source_by(other))
+            reject("programs have the pairs of a collective differently");
           if (!all.insert(other).second) continue;
           require_same_operation(first, other);
           open.push_back(other);

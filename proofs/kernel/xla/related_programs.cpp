@@ -354,8 +354,7 @@ bool RelatedPrograms::answers(const std::vector<ProgramFact>& facts, std::size_t
   // Parts of one number that several programs have are the same only if they have the same
   // summands.
   if (relation.relation->reducer && relation.numbers.size() > 1)
-    return relation.relation->reducer == Op::Add && !facts.empty() &&
-           answers_by_parts(facts, output, relation);
+    return relation.relation->reducer == Op::Add && answers_by_parts(facts, output, relation);
   std::set<std::size_t> answered;
   for (const auto& [program, fact] : facts) {
     budget_.spend(relation.relation->pieces.size());

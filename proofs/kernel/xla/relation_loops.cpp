@@ -14,7 +14,7 @@ namespace {
 std::optional<Index> by_device(const Index& hint, std::size_t& at, std::size_t devices) {
   const std::size_t left = hint.size() - at;
   const std::int64_t count = hint.at(at);
-  if (count < 1 || left < 2 || count > static_cast<std::int64_t>(left) - 2 || hint[at + 1] < 1)
+  if (count < 1 || count > static_cast<std::int64_t>(left) - 2 || hint[at + 1] < 1)
     return std::nullopt;
   Index numbers;
   for (std::int64_t device = 0; device < static_cast<std::int64_t>(devices); ++device) {
@@ -51,16 +51,12 @@ std::optional<std::size_t> RelatedModules::paired(std::size_t loop) const {
 }
 
 bool RelatedModules::is_assumed(const Fact& fact, std::size_t tensor, const Fact& assumed) const {
-  if (fact.tensor != tensor || fact.view || fact.share ||
-      fact.places.size() != assumed.places.size())
-    return false;
+  if (fact.tensor != tensor || fact.view || fact.share) return false;
   for (std::size_t k = 0; k < fact.places.size(); ++k) {
     if (places_.meet(fact.places[k], assumed.places[k]) != assumed.places[k]) return false;
   }
-  // Zeros are parts of a sum that is zero.
-  const bool is_zero = tensors_.is_zero(tensor) && tensors_.at(tensor).kind != "pred" &&
-                       assumed.partial && places_.partial_at(*assumed.partial).op == Op::Add;
-  return fact.partial == assumed.partial || (is_zero && !fact.partial);
+  // Zeros are parts of a reduction that is zero.
+  return fact.partial == assumed.partial || (tensors_.is_zero(tensor) && !fact.partial);
 }
 
 /// Of a loop's variable, with a fact about what the loop begins with: the hint is the number of the

@@ -69,19 +69,18 @@ std::optional<std::size_t> WholeModule::exchange_of(const Module& module, const 
   }
   if (!dimension && instruction.has("dimensions"))
     dimension = static_cast<std::size_t>(instruction.numbers("dimensions").at(0));
-  if (opcode == "reduce-scatter")
-    return dimension ? scattered(module, node, operand, *dimension) : std::nullopt;
-  if (opcode == "all-gather" && dimension) {
+  const std::size_t along = dimension.value_or(SIZE_MAX);
+  if (opcode == "reduce-scatter") return scattered(module, node, operand, along);
+  if (opcode == "all-gather") {
     // Along that dimension of what is moved which is the outermost of this one.
     Tensors::Moved moved = tensors.moved(operand);
     const Index own = tensors.at(moved.base).sizes;
-    const bool is_moved = !moved.is_own && *dimension < moved.dimensions.size() &&
-                          !moved.dimensions[*dimension].empty();
+    const bool is_moved =
+        !moved.is_own && along < moved.dimensions.size() && !moved.dimensions[along].empty();
     if (is_moved) {
-      const Index strides = strides_of(own);
-      const Digit digit = moved.dimensions[*dimension][0];
-      const std::size_t from = dimension_of(digit, own, strides);
-      if (digit.stride == strides[from] && digit.size == own[from]) {
+      const Digit digit = moved.dimensions[along][0];
+      const std::size_t from = dimension_of(digit, own, strides_of(own));
+      if (digit.size == own[from]) {
         const auto result = exchange_of(module, node, moved.base, from);
         if (!result) return std::nullopt;
         Tensors::resize(moved.dimensions, own, tensors.at(*result).sizes);
@@ -104,8 +103,6 @@ std::optional<std::size_t> WholeModule::exchange_of(const Module& module, const 
     std::size_t members = 0;
     const bool is_sum = opcode == "all-reduce";
     if (!is_sum) {
-      if (!dimension) return std::nullopt;
-      const std::size_t along = *dimension;
       const auto count = std::ssize(groups.at(0));
       if (along >= sizes.size()) return std::nullopt;
       if (opcode == "all-gather")
@@ -170,7 +167,7 @@ std::optional<std::size_t> WholeModule::scattered(const Module& module, const No
 /// The number of a device, if it is one.
 std::optional<std::size_t> WholeModule::number_of_device(const Node& node) {
   const std::string& opcode = node.instruction->opcode;
-  if (!has_own || !is_one_of(opcode, {"partition-id", "replica-id"})) return std::nullopt;
+  if (!is_one_of(opcode, {"partition-id", "replica-id"})) return std::nullopt;
   std::vector<std::int64_t> ids;
   for (std::int64_t id = 0; id < static_cast<std::int64_t>(places.devices()); ++id)
     ids.push_back(opcode == "partition-id" ? id % devices_.partitions : id / devices_.partitions);
@@ -186,9 +183,8 @@ std::optional<std::size_t> WholeModule::manual_tensor(const FlatModule& flat, co
   const Instruction& instruction = *node.instruction;
   if (const auto id = number_of_device(node)) return id;
   if (instruction.opcode != "custom-call") {
-    if (!has_own || node.operands.size() != 1) return std::nullopt;
-    const auto result = exchange_of(flat.module, node, made[node.operands[0]]);
-    return result && tensors.at(*result).sizes == node.shape.sizes ? result : std::nullopt;
+    if (node.operands.size() != 1) return std::nullopt;
+    return exchange_of(flat.module, node, made[node.operands[0]]);
   }
   const std::string& target = instruction.attribute("custom_call_target");
   const bool is_cut = starts_part(target);
@@ -233,7 +229,7 @@ std::optional<std::size_t> WholeModule::manual_tensor(const FlatModule& flat, co
 std::optional<Fact> RelatedModules::seen_as(const Fact& fact, const Index& hint) {
   if (hint.size() != 1 || fact.partial || fact.view || fact.share) return std::nullopt;
   const WholeModule::Border& border = borders_.at(static_cast<std::size_t>(hint[0]));
-  if (fact.tensor != border.from || fact.places.size() != border.places.size()) return std::nullopt;
+  if (fact.tensor != border.from) return std::nullopt;
   Fact result{0, border.to, {}, {}};
   for (std::size_t k = 0; k < fact.places.size(); ++k) {
     const std::int64_t size = places_.at(fact.places[k]).size;

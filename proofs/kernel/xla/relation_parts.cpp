@@ -34,7 +34,6 @@ void join_along(std::vector<Box>& boxes, std::size_t along) {
 }  // namespace
 
 std::optional<std::size_t> Places::parts(Parts parts, Budget& budget) {
-  if (parts.devices.size() != devices_) malformed("parts on another number of devices");
   for (std::vector<Box>& boxes : parts.devices) {
     budget.spend(8 * boxes.size());
     std::sort(boxes.begin(), boxes.end());
@@ -149,7 +148,6 @@ std::optional<Fact> RelatedModules::of_shares(const Node& node, const Facts& fac
     return result && result->share ? settled(std::move(*result)) : result;
   }
   const std::string& opcode = node.instruction->opcode;
-  if (opcode == "select" && facts.size() != 3) return std::nullopt;
   if (opcode == "add" && facts.size() == 2 && facts[0]->share && facts[1]->share) {
     // The same sum of the same tensors, of which each has others.
     const auto& [a, b] = std::tie(*facts[0], *facts[1]);
