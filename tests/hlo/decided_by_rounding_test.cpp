@@ -224,6 +224,65 @@ const RoundedPair kRoundedPairs[] = {
   o = f32[16] select(c, v, a0)
 )",
      "compare(i, m)", "compare(m, m)"},
+    {"the bits of a product", R"(
+  i = s32[16] bitcast-convert(xa)
+  w = f32[16] bitcast-convert(i)
+  c = pred[16] compare(w, xa), direction=EQ
+  o = f32[16] select(c, v, a0)
+)",
+     "compare(w, xa)", "compare(xa, xa)"},
+    {"long integers as numbers", R"(
+  i = s64[16] iota(), iota_dimension=0
+  k0 = s64[] constant(1152921504606846976)
+  k = s64[16] broadcast(k0), dimensions={}
+  s = s64[16] add(i, k)
+  f = f32[16] convert(s)
+  g = f32[16] convert(k)
+  j = f32[16] convert(i)
+  w = f32[16] subtract(f, g)
+  o = f32[16] multiply(w, v)
+)",
+     "multiply(w, v)", "multiply(j, v)"},
+    {"what long integers as numbers compare as", R"(
+  i = s64[16] iota(), iota_dimension=0
+  k0 = s64[] constant(4611686018427387904)
+  k = s64[16] broadcast(k0), dimensions={}
+  s = s64[16] add(i, k)
+  f = f32[16] convert(s)
+  g = f32[16] convert(k)
+  c = pred[16] compare(f, g), direction=GT
+  o = f32[16] select(c, v, a0)
+)",
+     "compare(f, g)", "compare(s, k)"},
+    {"a product in a dot that underflows", R"(
+  t0 = f32[] constant(1e-30)
+  t = f32[16] broadcast(t0), dimensions={}
+  t2 = f32[16] multiply(t, t)
+  t4 = f32[16] multiply(t2, t2)
+  t6 = f32[16] multiply(t4, t2)
+  w = f32[16] multiply(x, t6)
+  e = f32[16] dot(w, w), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={}, rhs_contracting_dims={}
+  c = pred[16] compare(e, zeros), direction=GT
+  o = f32[16] select(c, v, a0)
+)",
+     "compare(e, zeros)", "compare(ones, zeros)"},
+    {"dots that differ by what a number absorbs", R"(
+  t0 = f32[] constant(1e-20)
+  t = f32[16] broadcast(t0), dimensions={}
+  y1 = f32[16] multiply(x, t)
+  y2 = f32[16] add(y1, y1)
+  k1 = f32[16,1] reshape(y1)
+  k2 = f32[16,1] reshape(y2)
+  n = f32[16,1] reshape(a0)
+  g = f32[16,2] concatenate(n, k1), dimensions={1}
+  h = f32[16,2] concatenate(n, k2), dimensions={1}
+  two = f32[2] broadcast(one), dimensions={}
+  s1 = f32[16] dot(g, two), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  s2 = f32[16] dot(h, two), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = pred[16] compare(s1, s2), direction=LT
+  o = f32[16] select(c, v, a0)
+)",
+     "compare(s1, s2)", "compare(zeros, ones)"},
     {"how often a loop runs", R"(
   c = pred[16] compare(l, r), direction=GT
   i = s32[16] select(c, three, nil)
@@ -500,6 +559,49 @@ TEST_CASE("numbers that rounding does not decide are those of a longer precision
     compared += expressions.compared;
   }
   CHECK(compared > 200000);
+}
+
+TEST_CASE("what rounding does not decide is refuted") {
+  const std::string attention =
+      "  s = f32[4,8] parameter(0)\n  v = f32[8,8] parameter(1)\n  g = f32[4] parameter(2)\n"
+      "  i = s32[4] parameter(3)\n  z = f32[] constant(0)\n  n = f32[] constant(-inf)\n"
+      "  d = f32[4,8] dot(s, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  zs = f32[4,8] broadcast(z), dimensions={}\n  r = s32[4,8] iota(), iota_dimension=0\n"
+      "  c = s32[4,8] iota(), iota_dimension=1\n";
+  const char* const modules[][2] = {
+      // the gradient of a maximum
+      {"  m = f32[4] reduce(d, n), dimensions={1}, to_apply=maximum\n"
+       "  mb = f32[4,8] broadcast(m), dimensions={0}\n"
+       "  e = pred[4,8] compare(d, mb), direction=EQ\n  f = f32[4,8] convert(e)\n"
+       "  gb = f32[4,8] broadcast(g), dimensions={0}\n  ROOT o = f32[4,8] multiply(f, gb)\n",
+       "  m = f32[4] reduce(d, n), dimensions={1}, to_apply=minimum\n"},
+      // positions, counted by a dot
+      {"  ib = s32[4,8] broadcast(i), dimensions={0}\n"
+       "  h = pred[4,8] compare(ib, c), direction=EQ\n  f = f32[4,8] convert(h)\n"
+       "  r4 = s32[4,4] iota(), iota_dimension=0\n  c4 = s32[4,4] iota(), iota_dimension=1\n"
+       "  t = pred[4,4] compare(r4, c4), direction=GT\n  u = f32[4,4] convert(t)\n"
+       "  p = f32[4,8] dot(u, f), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+       "  ROOT o = s32[4,8] convert(p)\n",
+       "  t = pred[4,4] compare(r4, c4), direction=GE\n"},
+      // a softmax with a mask, whose numbers are looked at
+      {"  k = pred[4,8] compare(r, c), direction=GE\n  b0 = f32[] constant(-1e9)\n"
+       "  b1 = f32[4,8] broadcast(b0), dimensions={}\n  b = f32[4,8] select(k, zs, b1)\n"
+       "  a = f32[4,8] add(d, b)\n  m = f32[4] reduce(a, n), dimensions={1}, to_apply=maximum\n"
+       "  mb = f32[4,8] broadcast(m), dimensions={0}\n  q = f32[4,8] subtract(a, mb)\n"
+       "  e = f32[4,8] exponential(q)\n  t = f32[4] reduce(e, z), dimensions={1}, to_apply=add\n"
+       "  tb = f32[4,8] broadcast(t), dimensions={0}\n  p = f32[4,8] divide(e, tb)\n"
+       "  l = pred[4,8] compare(p, p), direction=NE\n  ROOT o = f32[4,8] select(l, zs, p)\n",
+       "  k = pred[4,8] compare(r, c), direction=GT\n"},
+  };
+  for (const auto& [lines, changed] : modules) {
+    std::string after = lines;
+    const std::string name = std::string(changed).substr(0, std::string(changed).find(" = ") + 3);
+    const std::size_t at = after.find(name);
+    REQUIRE(at != std::string::npos);
+    after.replace(at, after.find('\n', at) + 1 - at, changed);
+    CHECK(compared(module_text(attention + lines, 1), module_text(attention + after, 1)).outcome ==
+          Outcome::Refuted);
+  }
 }
 
 TEST_CASE("what rounding alone decides refutes nothing") {

@@ -107,12 +107,20 @@ class ExecutionComparison {
       }
       return first.get();
     };
+    std::exception_ptr given_up;  // rounding may decide how often a loop runs, for some draws
+    const auto attempt = [&](const Draw& draw, std::uint64_t seed) {
+      try {
+        execute_on_numbers(draw, seed);
+      } catch (const interpreter::NotUnderstood&) {
+        given_up = std::current_exception();
+      }
+    };
     try {
       for (std::size_t k = 0; k < draws && decision_.outcome != Outcome::Refuted; ++k) {
-        execute_on_numbers(kDraws[k % std::size(kDraws)], kFirstSeed + k);
+        attempt(kDraws[k % std::size(kDraws)], kFirstSeed + k);
       }
       if (decision_.outcome != Outcome::Refuted && met_infinite_errors_)
-        execute_on_numbers(interpreter::kSmallDraw, kFirstSeed + draws);
+        attempt(interpreter::kSmallDraw, kFirstSeed + draws);
     } catch (...) {  // the other thread refers to this frame
       cancelled = true;
       finish();
@@ -130,6 +138,8 @@ class ExecutionComparison {
     const bool is_certain = decision_.outcome == Outcome::Refuted && !rounded_difference_;
     decision_.interpreter = is_certain ? Outcome::Refuted : Outcome::Undecided;
     const bool is_equal = found.is_equal && (!second || second->is_equal);
+    if (decision_.outcome != Outcome::Refuted && !is_equal && given_up)
+      std::rethrow_exception(given_up);
     decision_.symbolic = is_equal ? Outcome::Established : Outcome::Undecided;
     if (decision_.outcome == Outcome::Refuted) {
       if (!found.is_equal) return decision_;

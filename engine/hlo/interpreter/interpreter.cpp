@@ -208,8 +208,8 @@ auto Interpreter<A>::execute(const Instruction& instruction, const Operands& ope
     return *operands[0];
   }
   if (opcode == "get-tuple-element") {
-    const bool is_of_start =
-        !operands.empty() && is_start(current_->instructions[instruction.operands[0]]);
+    if (operands.size() != 1) give_up(instruction, "it has not one operand");
+    const bool is_of_start = is_start(current_->instructions[instruction.operands[0]]);
     if (is_of_start) give_up(instruction, "it is an element of an operation that has not ended");
     const auto index = static_cast<std::size_t>(instruction.attributes.index);
     return once_for_same_operands(operands, active, [&](const auto& values, std::uint32_t) {

@@ -4,8 +4,10 @@
 #include "engine/hlo/interpreter/local_operations.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -157,10 +159,16 @@ auto LocalOperations<A>::elementwise(const Instruction& instruction, Element cod
   work_.spend(size);
   Cells cells(size);
   Cells arguments(operands.size());
+  const bool is_with_itself =
+      code == Element::Compare && operands[0]->array.cells == operands[1]->array.cells;
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const Cells& all = *operands[k]->array.cells;
       arguments[k] = all[all.size() == size ? i : 0];
+    }
+    if constexpr (std::is_same_v<A, Numbers>) {
+      if (is_with_itself && std::isfinite(arguments[0].error))
+        arguments[0].error = arguments[1].error = 0;
     }
     cells[i] = arithmetic_.apply(operation, arguments);
   }
@@ -418,7 +426,11 @@ auto LocalOperations<A>::call(std::uint32_t computation, const Cells& arguments)
         values.push_back(std::move(operands));
         continue;
       }
+      require(operands.size() == number_of_operands(*code), instruction, "its operands");
       const Instruction& last = called.instructions[instruction.operands.back()];
+      const bool is_complex = shape.type.kind() == ElementType::Kind::Complex ||
+                              last.shape.array.type.kind() == ElementType::Kind::Complex;
+      require(!is_complex, instruction, "complex numbers in a function of scalars");
       values.push_back(
           {arithmetic_.apply(operation_of(instruction, *code, last.shape.array.type), operands)});
     }
@@ -440,6 +452,12 @@ auto LocalOperations<A>::evaluate(const Instruction& instruction, const Operands
     for (const Tree* operand : operands) shapes.push_back(operand->array.shape);
     if (mixes_types(instruction, shapes)) return opaque(instruction, operands, 0);
   }
+  const auto is_complex = [](const ArrayShape& shape) {
+    return shape.type.kind() == ElementType::Kind::Complex;
+  };
+  const bool computes = !instruction.called.empty() || opcode == "dot" || opcode == "convolution";
+  if (computes && std::ranges::any_of(instruction.shape.arrays(), is_complex))
+    return opaque(instruction, operands, 0);
   if (const auto code = element_of(opcode)) return elementwise(instruction, *code, operands);
   if (opcode == "constant") return constant(instruction);
   if (opcode == "iota") return iota(instruction);

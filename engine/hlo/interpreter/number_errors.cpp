@@ -16,7 +16,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Numbers with the same digits, of which at least these are known, and with the same error are
 /// taken for one: the error says by what operands they were computed.
-constexpr double kKnownDigits = 0x1p-30;
+constexpr double kKnownDigits = 0x1p-40;
+/// Below, what is left of a product beside its double is no double.
+constexpr double kSmallest = 0x1p-900;
 
 double real_function(Element code, double a, double b) {
   switch (code) {
@@ -132,11 +134,11 @@ bool is_exact(Element code, double a, double b, double result) {
       return (a - (result - part)) + (second - part) == 0;  // Knuth's TwoSum
     }
     case Element::Multiply:
-      return std::fma(a, b, -result) == 0;
+      return a == 0 || b == 0 || (std::fabs(result) > kSmallest && std::fma(a, b, -result) == 0);
     case Element::Divide:
-      return std::fma(result, b, -a) == 0;
+      return a == 0 || (std::fabs(a) > kSmallest && std::fma(result, b, -a) == 0);
     case Element::Sqrt:
-      return std::fma(result, result, -a) == 0;
+      return a == 0 || (a > kSmallest && std::fma(result, result, -a) == 0);
     case Element::Abs:
     case Element::Ceil:
     case Element::Floor:
@@ -149,16 +151,14 @@ bool is_exact(Element code, double a, double b, double result) {
     case Element::RoundEven:
     case Element::Sign:
       return true;
-    default:  // e^0, log 1, 1^x
+    case Element::Cbrt:
+    case Element::Log:
+    case Element::Power:
+    case Element::Rsqrt:
       return (a == 0 || a == 1) && (result == 0 || result == 1);
+    default:  // e^0, sin 0
+      return a == 0 && (result == 0 || result == 1);
   }
-}
-
-/// From 0 to 1, by the operands of an operation: errors of different ones differ (is_unclear()).
-double drawn(double a, double b) {
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(a) * 0x9E3779B97F4A7C15 +
-                             std::bit_cast<std::uint64_t>(b) * 0xD1B54A32D192ED03;
-  return static_cast<double>((bits ^ (bits >> 29U)) * 0xBF58476D1CE4E5B9 >> 40U) * 0x1p-24;
 }
 
 /// Whether a number may be 0, and is not known to be.
@@ -171,7 +171,7 @@ bool has_pole(Element code, const Scalar& x, const Scalar& y) {
     case Element::Multiply:
       return (std::isinf(x.real) && may_be_zero(y)) || (std::isinf(y.real) && may_be_zero(x));
     case Element::Divide:
-      return y.real == 0 || may_be_zero(y);
+      return (y.real == 0 && (x.real != 0 || x.error > 0)) || may_be_zero(y);
     case Element::Rsqrt:
       return x.real == 0 || may_be_zero(x);
     case Element::Log:
@@ -199,6 +199,12 @@ bool has_pole(Element code, const Scalar& x, const Scalar& y) {
 /// How far the logarithm of `size` may be off, which is itself by less than that.
 double logarithm_error(double size, double error) { return -std::log1p(-error / size); }
 
+/// e^(x + error) − e^x.
+double exponential_error(double x, double error) {
+  const double growth = std::expm1(error);
+  return std::isinf(growth) ? std::exp(x + error) : std::exp(x) * growth;
+}
+
 /// How far the result may be off by the errors of the operands, between poles and steps.
 double passed_error(Element code, const Scalar& x, const Scalar& y, double result) {
   const double a = std::fabs(x.real);
@@ -223,9 +229,8 @@ double passed_error(Element code, const Scalar& x, const Scalar& y, double resul
     case Element::Divide:
       return (x.error + size * y.error) / (b - y.error);
     case Element::Exponential:
-      return size * std::expm1(x.error);
     case Element::ExponentialMinusOne:
-      return (size + 1) * std::expm1(x.error);
+      return exponential_error(x.real, x.error);
     case Element::Log:
       return logarithm_error(a, x.error);
     case Element::LogPlusOne:
@@ -241,7 +246,8 @@ double passed_error(Element code, const Scalar& x, const Scalar& y, double resul
     case Element::Power: {  // x^y = e^(y log x)
       const double base = x.error == 0 ? 0 : logarithm_error(a, x.error);
       const double exponent = y.error == 0 ? 0 : y.error * (std::fabs(std::log(a)) + base);
-      return size * std::expm1((base == 0 ? 0 : b * base) + exponent);
+      const double error = (base == 0 ? 0 : b * base) + exponent;
+      return error == 0 ? 0 : exponential_error(y.real * std::log(a), error);
     }
     case Element::Atan2:
       return (x.error + y.error) / (std::hypot(a, b) - x.error - y.error);
@@ -273,7 +279,9 @@ float error_of(Element code, const Scalar& x, const Scalar& y, double result) {
   }
   const double own = is_exact(code, x.real, y.real, result)
                          ? 0
-                         : kRounding * std::fabs(result) * (1 + drawn(x.real, y.real));
+                         : kRounding * std::fabs(result) *
+                               (1 + drawn_by(std::bit_cast<std::uint64_t>(x.real),
+                                             std::bit_cast<std::uint64_t>(y.real)));
   const bool is_small = underflows(code, x.real, y.real, result);
   return rounded_bound(passed + own + (is_small ? std::numeric_limits<double>::min() : 0));
 }
@@ -299,8 +307,10 @@ bool has_step(Element code, const Scalar& x, const Scalar& y) {
       return has_step(x.real, x.error, [&](double at) { return real_function(code, at, 0); });
     case Element::Remainder: {
       const double quotient = x.real / y.real;
-      const double error = (x.error + std::fabs(quotient) * y.error) / std::fabs(y.real);
-      return has_step(quotient, error, [](double at) { return std::trunc(at); });
+      const double least = std::fabs(y.real) - y.error;
+      const double error = (x.error + std::fabs(quotient) * y.error) / least;
+      return (y.error > 0 && least <= 0) ||
+             has_step(quotient, error, [](double at) { return std::trunc(at); });
     }
     case Element::Atan2:  // from −π to π, also between −0 and 0, which are one real number
       return y.real <= y.error && std::fabs(x.real) <= x.error;
@@ -311,10 +321,16 @@ bool has_step(Element code, const Scalar& x, const Scalar& y) {
 
 }  // namespace
 
+double drawn_by(std::uint64_t first, std::uint64_t second) {
+  const std::uint64_t bits = first * 0x9E3779B97F4A7C15 + second * 0xD1B54A32D192ED03;
+  return static_cast<double>((bits ^ (bits >> 29U)) * 0xBF58476D1CE4E5B9 >> 40U) * 0x1p-24;
+}
+
 float rounded_bound(double error) {
   if (std::isnan(error)) return std::numeric_limits<float>::infinity();
-  const auto bound = static_cast<float>(error * (1 + 0x1p-22));
-  return bound == 0 && error > 0 ? std::numeric_limits<float>::denorm_min() : bound;
+  const auto bound = static_cast<float>(error);
+  return double{bound} < error ? std::nextafter(bound, std::numeric_limits<float>::infinity())
+                               : bound;
 }
 
 Scalar function_of_reals(Element code, const Scalar& x, const Scalar& y) {
@@ -336,7 +352,8 @@ bool is_unclear(const ElementOperation& comparison, const Scalar& a, const Scala
 bool is_unclear_conversion(const ElementOperation& conversion, const Scalar& value) {
   const ElementType to = conversion.to;
   if (!conversion.from.is_float() || to.is_float()) return false;
-  if (conversion.code == Element::BitcastConvert) return value.error > 0;
+  // −0 and 0 are one real number.
+  if (conversion.code == Element::BitcastConvert) return value.error > 0 || value.real == 0;
   if (to.kind() == ElementType::Kind::Boolean) return may_be_zero(value);
   return has_step(value.real, value.error, [](double at) { return std::trunc(at); });
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "engine/hlo/interpreter/numbers.h"
 
 namespace p2::hlo::interpreter {
@@ -7,6 +9,9 @@ namespace p2::hlo::interpreter {
 /// The rounding of one operation, relative to its result; functions of the library are a few times
 /// less precise than arithmetic.
 inline constexpr double kRounding = 0x1p-51;
+
+/// From 0 to 1, by the operands of an operation: errors of different ones differ (is_unclear()).
+double drawn_by(std::uint64_t first, std::uint64_t second);
 
 /// A bound as a Scalar holds it: never 0 but for 0, infinite for what is no number.
 float rounded_bound(double error);

@@ -161,9 +161,11 @@ Scalar converted(const Scalar& value, ElementType from, ElementType to) {
   if (to.is_float()) {
     if (from.is_float()) return value;
     const bool is_signed = from.kind() == ElementType::Kind::Signed;
-    return {is_signed ? static_cast<double>(value.integer)
-                      : static_cast<double>(static_cast<std::uint64_t>(value.integer)),
-            0};
+    const double real = is_signed ? static_cast<double>(value.integer)
+                                  : static_cast<double>(static_cast<std::uint64_t>(value.integer));
+    const double error = std::fabs(real) > 0x1p53 ? kRounding * std::fabs(real) : 0;
+    return {real, 0, false,
+            rounded_bound(error * (1 + drawn_by(static_cast<std::uint64_t>(value.integer), 0)))};
   }
   if (to.kind() == ElementType::Kind::Boolean) {
     return {0, from.is_float() ? value.real != 0 : value.integer != 0};
@@ -172,7 +174,8 @@ Scalar converted(const Scalar& value, ElementType from, ElementType to) {
   return {0, wrapped(static_cast<std::uint64_t>(value.integer), to)};
 }
 
-/// The bits of a number, and back; those of other types than f64, f32 and bf16 are arbitrary.
+/// The bits of a number, and back; those of other types than f64, f32 and bf16 are arbitrary, and
+/// of what is no number of the type, as it is not rounded to it.
 Scalar bits_converted(const Scalar& value, ElementType from, ElementType to) {
   if (from.is_float() == to.is_float()) {
     if (from.is_float()) return from == to ? value : kArbitrary;
@@ -181,8 +184,10 @@ Scalar bits_converted(const Scalar& value, ElementType from, ElementType to) {
   if (from.is_float()) {
     if (from.bits() < 32 && from.name() != "bf16") return kArbitrary;
     if (from.bits() == 64) return {0, wrapped(std::bit_cast<std::uint64_t>(value.real), to)};
-    const auto narrow = std::bit_cast<std::uint32_t>(static_cast<float>(value.real));
-    if (from.bits() < 32 && (narrow & 0xFFFFU) != 0) return kArbitrary;  // it is not rounded
+    const auto single = static_cast<float>(value.real);
+    const auto narrow = std::bit_cast<std::uint32_t>(single);
+    if (double{single} != value.real && !std::isnan(value.real)) return kArbitrary;
+    if (from.bits() < 32 && (narrow & 0xFFFFU) != 0) return kArbitrary;
     return {0, wrapped(from.bits() == 32 ? narrow : narrow >> 16U, to)};
   }
   const std::uint64_t bits = bits_of(value.integer, from);
@@ -309,13 +314,22 @@ void Numbers::add_products(std::span<Accumulator> sums, std::span<const Cell> ro
   double size[kColumns] = {};
   double error[kColumns] = {};
   bool arbitrary[kColumns] = {};
+  std::uint64_t bits[kColumns] = {};
+  bool fraction[kColumns] = {};
+  bool underflows[kColumns] = {};
   for (const Cell& a : row) {
     const double magnitude = std::fabs(a.real);
+    const bool is_zero = a.real == 0;
+    const bool is_fraction = has_fraction(a.real);
     for (std::size_t j = 0; j < kColumns; ++j) {
       const Cell& b = columns[j];
       const double product = a.real * b.real;
       real[j] += product;
       size[j] += std::fabs(product);
+      bits[j] += std::bit_cast<std::uint64_t>(product);
+      fraction[j] |= is_fraction | has_fraction(b.real);
+      underflows[j] |=
+          !is_zero & (b.real != 0) & (std::fabs(product) < std::numeric_limits<double>::min());
       error[j] += magnitude * b.error + (std::fabs(b.real) + b.error) * a.error;
       arbitrary[j] |= a.arbitrary | b.arbitrary;
     }
@@ -326,6 +340,9 @@ void Numbers::add_products(std::span<Accumulator> sums, std::span<const Cell> ro
     sums[j].size += size[j];
     sums[j].error += error[j];
     sums[j].arbitrary |= arbitrary[j];
+    sums[j].bits += bits[j];
+    sums[j].has_fraction |= fraction[j];
+    sums[j].underflows |= underflows[j];
     sums[j].terms += static_cast<std::uint32_t>(row.size());
   }
 }
@@ -333,16 +350,37 @@ void Numbers::add_products(std::span<Accumulator> sums, std::span<const Cell> ro
 Scalar Numbers::result(const Accumulator& sum, ElementType type) const {
   if (!type.is_float()) return {0, wrapped(sum.integer, type), sum.arbitrary};
   // A sum of n terms is rounded at most n times, each time to no more than the sum of their sizes.
-  return {sum.real, 0, sum.arbitrary, rounded_bound(sum.error + kRounding * sum.terms * sum.size)};
+  const bool is_exact = !sum.has_fraction && sum.size < 0x1p53;
+  const double own = is_exact
+                         ? 0
+                         : kRounding * sum.terms * sum.size *
+                               (1 + drawn_by(sum.bits, std::bit_cast<std::uint64_t>(sum.real)));
+  const double small = sum.underflows ? sum.terms * std::numeric_limits<double>::min() : 0;
+  return {sum.real, 0, sum.arbitrary, rounded_bound(sum.error + own + small)};
 }
 
 bool Numbers::equal(const Cell& a, const Cell& b, ElementType type) const {
   return type.is_float() ? a.real == b.real : a.integer == b.integer;
 }
 
+namespace {
+
+/// One of two elements, whichever.
+Scalar either(const Scalar& a, const Scalar& b, ElementType type) {
+  Scalar result = a;
+  result.arbitrary = a.arbitrary || b.arbitrary || (!type.is_float() && a.integer != b.integer);
+  const double distance = a.real == b.real ? 0 : std::fabs(a.real - b.real);
+  if (type.is_float() && std::isnan(distance)) result.arbitrary = true;
+  result.error = rounded_bound(std::max(double{a.error}, b.error + distance * (1 + 0x1p-50)));
+  return result;
+}
+
+}  // namespace
+
 Scalar Numbers::apply(const ElementOperation& operation, std::span<const Cell> operands) const {
-  if (operation.code == Element::Select && !operands[0].arbitrary) {
-    return operands[operands[0].integer != 0 ? 1 : 2];
+  if (operation.code == Element::Select) {
+    if (!operands[0].arbitrary) return operands[operands[0].integer != 0 ? 1 : 2];
+    return either(operands[1], operands[2], operation.to);
   }
   Scalar result = computed(operation, operands);
   for (const Scalar& operand : operands) result.arbitrary = result.arbitrary || operand.arbitrary;
@@ -352,8 +390,6 @@ Scalar Numbers::apply(const ElementOperation& operation, std::span<const Cell> o
 Scalar Numbers::computed(const ElementOperation& operation, std::span<const Cell> operands) const {
   const ElementType to = operation.to;
   switch (operation.code) {
-    case Element::Select:
-      return operands[1];
     case Element::Compare: {
       const Scalar& a = operands[0];
       const Scalar& b = operands[1];

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -47,8 +49,11 @@ class Numbers {
     std::uint64_t integer = 0;
     bool arbitrary = false;
     std::uint32_t terms = 0;
-    double size = 0;   // of all products
-    double error = 0;  // of the factors
+    double size = 0;            // of all products
+    double error = 0;           // of the factors
+    std::uint64_t bits = 0;     // of the products, added up
+    bool has_fraction = false;  // of some factor
+    bool underflows = false;
   };
   void add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type) const {
     sum.arbitrary = sum.arbitrary || a.arbitrary || b.arbitrary;
@@ -56,12 +61,18 @@ class Numbers {
       const double product = a.real * b.real;
       sum.real += product;
       sum.size += std::fabs(product);
+      sum.bits += std::bit_cast<std::uint64_t>(product);
+      sum.has_fraction = sum.has_fraction || has_fraction(a.real) || has_fraction(b.real);
+      sum.underflows = sum.underflows || (std::fabs(product) < std::numeric_limits<double>::min() &&
+                                          a.real != 0 && b.real != 0);
       sum.error += std::fabs(a.real) * b.error + (std::fabs(b.real) + b.error) * a.error;
       ++sum.terms;
     } else {
       sum.integer += static_cast<std::uint64_t>(a.integer) * static_cast<std::uint64_t>(b.integer);
     }
   }
+  /// Whether a number is no integer below 2^51.
+  static bool has_fraction(double value) { return (value + 0x1.8p52) - 0x1.8p52 != value; }
   Cell result(const Accumulator& sum, ElementType type) const;
   /// Adds the products of the factors of a row with those of as many columns as there are sums, at
   /// most kColumns: the k-th of column j is columns[k · kColumns + j]. In the order of the row.

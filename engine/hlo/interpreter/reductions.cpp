@@ -173,6 +173,7 @@ auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Ope
   for_each_index(shape.sizes, [&](const Index& index) {
     Cells total = listed ? Cells() : initial;
     for_each_index(sizes, [&](const Index& at) {
+      work_.spend(1);
       if (listed) total.push_back(initial[0]);  // what pads the operand
       std::int64_t element = 0;
       for (std::size_t i = 0; i < at.size(); ++i) {
@@ -390,6 +391,7 @@ auto LocalOperations<A>::convolution(const Instruction& instruction, const Opera
     bool listed = false;
     if constexpr (A::kMayRound) listed = arithmetic_.rounds(shape.type);
     for_each_index(sizes, [&](const Index& k) {
+      work_.spend(1);
       std::int64_t from = from_base;
       std::int64_t of = feature * at(ker, numbers.kernel_output);
       for (std::size_t i = 0; i < spatial; ++i) {
