@@ -20,73 +20,6 @@ constexpr double kKnownDigits = 0x1p-40;
 /// Below, what is left of a product beside its double is no double.
 constexpr double kSmallest = 0x1p-900;
 
-double real_function(Element code, double a, double b) {
-  switch (code) {
-    case Element::Abs:
-      return std::fabs(a);
-    case Element::Add:
-      return a + b;
-    case Element::Atan2:
-      return std::atan2(a, b);
-    case Element::Cbrt:
-      return std::cbrt(a);
-    case Element::Ceil:
-      return std::ceil(a);
-    case Element::Cosine:
-      return std::cos(a);
-    case Element::Divide:
-      return a / b;
-    case Element::Erf:
-      return std::erf(a);
-    case Element::Exponential:
-      return std::exp(a);
-    case Element::ExponentialMinusOne:
-      return std::expm1(a);
-    case Element::Floor:
-      return std::floor(a);
-    case Element::Log:
-      return std::log(a);
-    case Element::LogPlusOne:
-      return std::log1p(a);
-    case Element::Logistic:
-      return 1 / (1 + std::exp(-a));
-    case Element::Maximum:
-      return std::isnan(a) || std::isnan(b) ? NAN : std::fmax(a, b);
-    case Element::Minimum:
-      return std::isnan(a) || std::isnan(b) ? NAN : std::fmin(a, b);
-    case Element::Multiply:
-      return a * b;
-    case Element::Negate:
-      return -a;
-    case Element::Power:
-      return std::pow(a, b);
-    case Element::ReducePrecision:
-      return a;
-    case Element::Remainder:
-      return std::fmod(a, b);
-    case Element::RoundAway:
-      return std::round(a);
-    case Element::RoundEven:
-      return std::nearbyint(a);
-    case Element::Rsqrt:
-      return 1 / std::sqrt(a);
-    case Element::Sign:
-      return std::isnan(a) ? NAN : a > 0 ? 1 : a < 0 ? -1 : a;
-    case Element::Sine:
-      return std::sin(a);
-    case Element::Sqrt:
-      return std::sqrt(a);
-    case Element::Subtract:
-      return a - b;
-    case Element::Tan:
-      return std::tan(a);
-    case Element::Tanh:
-      return std::tanh(a);
-    default:
-      return NAN;
-  }
-}
-
 /// Whether a result is infinite as it is too large for a double, not at a pole.
 bool overflows(Element code, double a, double b, double result) {
   if (!std::isinf(result) || std::isinf(a) || std::isinf(b)) return false;
@@ -320,6 +253,73 @@ bool has_step(Element code, const Scalar& x, const Scalar& y) {
 }
 
 }  // namespace
+
+double real_function(Element code, double a, double b) {
+  switch (code) {
+    case Element::Abs:
+      return std::fabs(a);
+    case Element::Add:
+      return a + b;
+    case Element::Atan2:
+      return std::atan2(a, b);
+    case Element::Cbrt:
+      return std::cbrt(a);
+    case Element::Ceil:
+      return std::ceil(a);
+    case Element::Cosine:
+      return std::cos(a);
+    case Element::Divide:
+      return a / b;
+    case Element::Erf:
+      return std::erf(a);
+    case Element::Exponential:
+      return std::exp(a);
+    case Element::ExponentialMinusOne:
+      return std::expm1(a);
+    case Element::Floor:
+      return std::floor(a);
+    case Element::Log:
+      return std::log(a);
+    case Element::LogPlusOne:
+      return std::log1p(a);
+    case Element::Logistic:
+      return 1 / (1 + std::exp(-a));
+    case Element::Maximum:
+      return std::isnan(a) || std::isnan(b) ? NAN : std::fmax(a, b);
+    case Element::Minimum:
+      return std::isnan(a) || std::isnan(b) ? NAN : std::fmin(a, b);
+    case Element::Multiply:
+      return a * b;
+    case Element::Negate:
+      return -a;
+    case Element::Power:
+      return std::pow(a, b);
+    case Element::ReducePrecision:
+      return a;
+    case Element::Remainder:
+      return std::fmod(a, b);
+    case Element::RoundAway:
+      return std::round(a);
+    case Element::RoundEven:
+      return std::nearbyint(a);
+    case Element::Rsqrt:
+      return 1 / std::sqrt(a);
+    case Element::Sign:
+      return std::isnan(a) ? NAN : a > 0 ? 1 : a < 0 ? -1 : a;
+    case Element::Sine:
+      return std::sin(a);
+    case Element::Sqrt:
+      return std::sqrt(a);
+    case Element::Subtract:
+      return a - b;
+    case Element::Tan:
+      return std::tan(a);
+    case Element::Tanh:
+      return std::tanh(a);
+    default:
+      return NAN;
+  }
+}
 
 double drawn_by(std::uint64_t first, std::uint64_t second) {
   const std::uint64_t bits = first * 0x9E3779B97F4A7C15 + second * 0xD1B54A32D192ED03;

@@ -16,6 +16,9 @@ double drawn_by(std::uint64_t first, std::uint64_t second);
 /// A bound as a Scalar holds it: never 0 but for 0, infinite for what is no number.
 float rounded_bound(double error);
 
+/// A function of one number, or of two, in double precision.
+double real_function(Element code, double a, double b);
+
 /// A function of floating-point numbers, of one or of two. The result is arbitrary where the
 /// function has a step within the errors of the operands, and its error infinite where it has a
 /// pole there.

@@ -417,6 +417,8 @@ Scalar Numbers::computed(const ElementOperation& operation, std::span<const Cell
       break;
   }
   const Scalar& second = operands.size() > 1 ? operands[1] : operands[0];
+  if (to.is_float() && !has_bounds_)
+    return {real_function(operation.code, operands[0].real, second.real)};
   if (to.is_float()) return function_of_reals(operation.code, operands[0], second);
   return {0,
           wrapped(integer_function(operation.code, operands[0].integer, second.integer, to), to)};

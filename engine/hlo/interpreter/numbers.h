@@ -24,6 +24,13 @@ struct Scalar {
 /// Arithmetic on concrete numbers.
 class Numbers {
  public:
+  /// Without bounds of errors: 0, and no step or pole is looked for.
+  static Numbers without_bounds() {
+    Numbers numbers;
+    numbers.has_bounds_ = false;
+    return numbers;
+  }
+
   using Cell = Scalar;
   static constexpr bool kSymbolic = false;
   static constexpr bool kMayRound = false;
@@ -83,6 +90,7 @@ class Numbers {
 
  private:
   Cell computed(const ElementOperation& operation, std::span<const Cell> operands) const;
+  bool has_bounds_ = true;
 };
 
 /// `value` modulo 2^bits, in the range of an integer or boolean type.

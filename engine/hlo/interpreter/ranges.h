@@ -76,7 +76,7 @@ class Ranges {
   double drawn() const;
   Cell compared(const ElementOperation& operation, const Cell& a, const Cell& b) const;
 
-  Numbers numbers_;
+  Numbers numbers_ = Numbers::without_bounds();
   mutable std::uint64_t state_;
 };
 
