@@ -11,14 +11,24 @@
 #include <utility>
 #include <vector>
 
-#include "tests/hlo/random_pipelines.h"
-
 namespace p2::hlo::pipelines {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kPrime = 2147483647;
+
+/// Of numbers modulo the prime.
+struct Matrix {
+  int rows = 0;
+  int columns = 0;
+  std::vector<std::uint64_t> numbers = {};
+
+  std::uint64_t at(int row, int column) const {
+    return numbers[static_cast<std::size_t>(row * columns + column)];
+  }
+  bool operator==(const Matrix&) const = default;
+};
 
 /// The execution has no result that is defined.
 struct Undefined {};

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tests/hlo/executed_problem.h"
+
 namespace p2::hlo::pipelines {
 
 std::string RandomPipeline::single(const std::string& operation) {
@@ -64,9 +66,6 @@ int RandomPipeline::hold(int stage, Held held, int tensor) {
 }
 
 std::string RandomPipeline::operation(Kind kind, const std::string& a, const std::string& b) {
-  const int left = std::stoi(a.substr(1));
-  const int right = std::stoi(b.substr(1));
-  single_operations_.push_back({kind, {left, right}});
   const std::string numbers = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}";
   return single(fmt::format("{}({}, {}){}",
                             kind == Kind::Dot   ? "dot"
@@ -110,7 +109,6 @@ void RandomPipeline::build() {
   program(last).outputs.push_back(local);
   outputs_.push_back({held, 0, last, 0});
   single_ += "  ROOT out = f32[4,4] copy(" + single_name + ")\n";
-  single_result_ = std::stoi(single_name.substr(1));
 }
 
 std::pair<std::string, int> RandomPipeline::step(int stage, const std::string& name, int local) {
@@ -153,7 +151,6 @@ int RandomPipeline::pass(int from, int to, int local) {
 }
 
 std::pair<std::string, int> RandomPipeline::input(int stage, Held held) {
-  single_operations_.push_back({Kind::Parameter, {}, kSide, kSide, tensors_});
   const std::string name = single(fmt::format("parameter({})", tensors_));
   return {name, hold(stage, held, tensors_++)};
 }
@@ -300,6 +297,10 @@ std::string RandomPipeline::problem() const {
     }
   }
   return json.dump();
+}
+
+bool RandomPipeline::is_right(std::uint32_t seed) const {
+  return pipelines::is_right(nlohmann::ordered_json::parse(problem()), seed);
 }
 
 std::string RandomPipeline::entries(const std::vector<Placed>& placed, int tensors) const {

@@ -13,18 +13,6 @@ namespace p2::hlo::pipelines {
 
 inline constexpr int kSide = 4;  ///< of the matrices of random pipelines
 
-/// Of numbers modulo a prime.
-struct Matrix {
-  int rows = 0;
-  int columns = 0;
-  std::vector<std::uint64_t> numbers = {};
-
-  std::uint64_t at(int row, int column) const {
-    return numbers[static_cast<std::size_t>(row * columns + column)];
-  }
-  bool operator==(const Matrix&) const = default;
-};
-
 enum class Kind : std::uint8_t {
   Parameter,
   Dot,
@@ -85,7 +73,7 @@ class RandomPipeline {
   std::string problem() const;
 
   /// Whether all programs come to their end, with the shards of what the single-device program
-  /// computes.
+  /// computes (executed_problem.h).
   bool is_right(std::uint32_t seed) const;
 
  private:
@@ -129,9 +117,6 @@ class RandomPipeline {
   std::string boxes(const Placed& placed) const;
   nlohmann::ordered_json numbers_of(const Placed& placed) const;
   nlohmann::ordered_json placement_of(const Placed& placed) const;
-  std::optional<std::vector<std::vector<Matrix>>> run(const std::vector<Matrix>& inputs) const;
-  Matrix shard(const Placed& placed, const Matrix& whole, int position) const;
-  Matrix single_value(const std::vector<Matrix>& inputs) const;
 
   std::mt19937 random_;
   std::vector<StageProgram> programs_;  ///< one for every stage, or for every device
@@ -142,8 +127,6 @@ class RandomPipeline {
   int steps_ = 0;
   int channels_ = 0;
   std::string single_;
-  std::vector<Line> single_operations_;
-  int single_result_ = 0;
   std::vector<Placed> inputs_;
   std::vector<Placed> outputs_;
 };
