@@ -24,6 +24,7 @@ class ElementType {
   unsigned bits() const;
   bool is_integer() const { return kind() == Kind::Signed || kind() == Kind::Unsigned; }
   bool is_float() const { return kind() == Kind::Float; }
+  bool is_complex() const { return kind() == Kind::Complex; }
   bool is_token() const { return index_ == 0; }
   std::uint8_t index() const { return index_; }
   bool operator==(const ElementType&) const = default;

@@ -14,14 +14,6 @@
 namespace p2::hlo::refuted_on_blocks {
 namespace {
 
-/// Equal modules, in which rounding alone may tell a difference: the last line is what is compared.
-struct EqualPair {
-  const char* why;
-  const char* before;
-  const char* from;  ///< what stands otherwise in the other module
-  const char* to;
-};
-
 const EqualPair kEqualPairs[] = {
     {"what a large number absorbed, times another number",
      R"(

@@ -11,13 +11,6 @@
 namespace p2::hlo {
 namespace {
 
-struct RoundedPair {
-  const char* why;
-  const char* before;
-  const char* from;  ///< what stands otherwise in the other module
-  const char* to;
-};
-
 /// l and r are equal real numbers, of which doubles of either is the larger; k and m likewise, as
 /// vectors, and q is about 1, computed from l and r.
 const char* const kNumbers = R"(  x0 = f32[16] parameter(0)
@@ -46,7 +39,7 @@ const char* const kNumbers = R"(  x0 = f32[16] parameter(0)
   three = s32[16] broadcast(s3), dimensions={}
 )";
 
-const RoundedPair kRoundedPairs[] = {
+const EqualPair kEqualPairs[] = {
     {"the start of a slice", R"(
   c = pred[16] compare(l, r), direction=GT
   i = s32[16] select(c, three, nil)
@@ -369,7 +362,7 @@ TEST_CASE("what rounding does not decide is refuted") {
 }
 
 TEST_CASE("what rounding alone decides refutes nothing") {
-  for (const RoundedPair& pair : kRoundedPairs) {
+  for (const EqualPair& pair : kEqualPairs) {
     CAPTURE(std::string(pair.why));
     const auto text = [&](std::string lines) {
       lines.insert(lines.rfind("  o = ") + 2, "ROOT ");

@@ -41,6 +41,15 @@ std::string scores_of(int n);
 std::string normalized_first(int n);
 std::string normalized_last(int n, const std::string& divided = "divide");
 
+/// Lines of equal modules, in which rounding alone may tell a difference; the last one, o, is
+/// compared.
+struct EqualPair {
+  const char* why;
+  const char* before;
+  const char* from;  ///< what stands otherwise in the other module
+  const char* to;
+};
+
 /// A correct rewrite of collectives as compilers make them.
 struct Rewrite {
   const char* name;

@@ -348,7 +348,7 @@ bool is_uninterpreted(const ComparisonContext& context, Value part) {
 
 /// `magnitude`: of the terms whose sum one of them is, which may cancel each other.
 bool differ(double a, double b, ElementType type, double tolerance, double magnitude) {
-  if (type.is_float() || type.kind() == ElementType::Kind::Complex) {
+  if (type.is_float() || type.is_complex()) {
     const double scale = std::max({std::fabs(a), std::fabs(b), magnitude});
     return std::fabs(a - b) > tolerance * std::max(scale, 1e-3);
   }

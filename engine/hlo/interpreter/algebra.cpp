@@ -177,7 +177,7 @@ Term Algebra::complex_constant_term(const LiteralElement& element) {
 
 Term Algebra::constant(const LiteralElement& element, ElementType type) {
   if (rounds(type)) return float_constant(element, type);
-  if (type.kind() == ElementType::Kind::Complex) return complex_constant_term(element);
+  if (type.is_complex()) return complex_constant_term(element);
   if (type.is_float()) return real_constant_term(real_constant(element), type);
   return integer(Numbers().constant(element, type).integer, type);
 }

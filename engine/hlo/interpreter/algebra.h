@@ -110,8 +110,7 @@ class Algebra {
   FloatEquality equality() const { return equality_; }
   /// Whether elements of a type are rounded, so that the order of operations on them counts.
   bool rounds(ElementType type) const {
-    return equality_ != FloatEquality::Real &&
-           (type.is_float() || type.kind() == ElementType::Kind::Complex);
+    return equality_ != FloatEquality::Real && (type.is_float() || type.is_complex());
   }
 
   /// The input of which `keys` names the number, the element and, if they have their own, device.

@@ -2,7 +2,6 @@
 // interpretation.
 
 #include "engine/hlo/interpreter/execution.h"
-#include "engine/hlo/equality/decisions.h"
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +19,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/hlo/equality/decisions.h"
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/compared_elements.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"

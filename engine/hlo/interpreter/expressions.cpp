@@ -78,7 +78,7 @@ Expression Expressions::real(Fraction value, ElementType type) {
 }
 
 Expression Expressions::constant(const LiteralElement& element, ElementType type) {
-  if (type.kind() == ElementType::Kind::Complex) {
+  if (type.is_complex()) {
     return function(fmt::format("complex {} {}", element.text, real_constant(element)), {}, type);
   }
   if (type.is_float()) return real(fraction_of(real_constant(element), type), type);
@@ -139,7 +139,7 @@ std::optional<Expression> Expressions::simplified(const ElementOperation& operat
     if (!number) return std::nullopt;
     numbers.push_back(*number);
   }
-  if (to.kind() == ElementType::Kind::Complex) return std::nullopt;
+  if (to.is_complex()) return std::nullopt;
   if (!to.is_float()) {
     const Scalar result = Numbers().apply(operation, numbers);
     return result.arbitrary ? std::nullopt : std::optional(integer(result.integer, to));

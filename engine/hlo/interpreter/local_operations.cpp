@@ -144,8 +144,7 @@ auto LocalOperations<A>::elementwise(const Instruction& instruction, Element cod
   require(operands.size() == number_of_operands(code), instruction, "its operands");
   const ElementOperation operation =
       operation_of(instruction, code, operands.back()->array.shape.type);
-  if (operation.from.kind() == ElementType::Kind::Complex ||
-      shape.type.kind() == ElementType::Kind::Complex) {
+  if (operation.from.is_complex() || shape.type.is_complex()) {
     return opaque(instruction, operands, 0);
   }
   for (const Tree* operand : operands) {
@@ -428,8 +427,7 @@ auto LocalOperations<A>::call(std::uint32_t computation, const Cells& arguments)
       }
       require(operands.size() == number_of_operands(*code), instruction, "its operands");
       const Instruction& last = called.instructions[instruction.operands.back()];
-      const bool is_complex = shape.type.kind() == ElementType::Kind::Complex ||
-                              last.shape.array.type.kind() == ElementType::Kind::Complex;
+      const bool is_complex = shape.type.is_complex() || last.shape.array.type.is_complex();
       require(!is_complex, instruction, "complex numbers in a function of scalars");
       values.push_back(
           {arithmetic_.apply(operation_of(instruction, *code, last.shape.array.type), operands)});
@@ -452,9 +450,7 @@ auto LocalOperations<A>::evaluate(const Instruction& instruction, const Operands
     for (const Tree* operand : operands) shapes.push_back(operand->array.shape);
     if (mixes_types(instruction, shapes)) return opaque(instruction, operands, 0);
   }
-  const auto is_complex = [](const ArrayShape& shape) {
-    return shape.type.kind() == ElementType::Kind::Complex;
-  };
+  const auto is_complex = [](const ArrayShape& shape) { return shape.type.is_complex(); };
   const bool computes = !instruction.called.empty() || opcode == "dot" || opcode == "convolution";
   if (computes && std::ranges::any_of(instruction.shape.arrays(), is_complex))
     return opaque(instruction, operands, 0);

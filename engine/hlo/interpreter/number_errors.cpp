@@ -17,7 +17,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Numbers with the same digits, of which at least these are known, and with the same error are
 /// taken for one: the error says by what operands they were computed.
 constexpr double kKnownDigits = 0x1p-40;
-/// Below, what is left of a product beside its double is no double.
+/// Results below are never taken for exact: their residuals by fma may underflow.
 constexpr double kSmallest = 0x1p-900;
 
 /// Whether a result is infinite as it is too large for a double, not at a pole.

@@ -198,6 +198,16 @@ Scalar bits_converted(const Scalar& value, ElementType from, ElementType to) {
   return kArbitrary;
 }
 
+/// One of two elements, whichever.
+Scalar either(const Scalar& a, const Scalar& b, ElementType type) {
+  Scalar result = a;
+  result.arbitrary = a.arbitrary || b.arbitrary || (!type.is_float() && a.integer != b.integer);
+  const double distance = a.real == b.real ? 0 : std::fabs(a.real - b.real);
+  if (type.is_float() && std::isnan(distance)) result.arbitrary = true;
+  result.error = rounded_bound(std::max(double{a.error}, b.error + distance * (1 + 0x1p-50)));
+  return result;
+}
+
 }  // namespace
 
 std::int64_t wrapped(std::uint64_t value, ElementType type) {
@@ -276,7 +286,7 @@ Fraction fraction_of(double value, ElementType type) {
 }
 
 Scalar Numbers::constant(const LiteralElement& element, ElementType type) const {
-  if (type.kind() == ElementType::Kind::Complex) return kArbitrary;
+  if (type.is_complex()) return kArbitrary;
   if (type.is_float()) {
     const Fraction fraction = fraction_of(real_constant(element), type);
     return function_of_reals(Element::Divide, {fraction.numerator}, {fraction.denominator});
@@ -362,20 +372,6 @@ Scalar Numbers::result(const Accumulator& sum, ElementType type) const {
 bool Numbers::equal(const Cell& a, const Cell& b, ElementType type) const {
   return type.is_float() ? a.real == b.real : a.integer == b.integer;
 }
-
-namespace {
-
-/// One of two elements, whichever.
-Scalar either(const Scalar& a, const Scalar& b, ElementType type) {
-  Scalar result = a;
-  result.arbitrary = a.arbitrary || b.arbitrary || (!type.is_float() && a.integer != b.integer);
-  const double distance = a.real == b.real ? 0 : std::fabs(a.real - b.real);
-  if (type.is_float() && std::isnan(distance)) result.arbitrary = true;
-  result.error = rounded_bound(std::max(double{a.error}, b.error + distance * (1 + 0x1p-50)));
-  return result;
-}
-
-}  // namespace
 
 Scalar Numbers::apply(const ElementOperation& operation, std::span<const Cell> operands) const {
   if (operation.code == Element::Select) {

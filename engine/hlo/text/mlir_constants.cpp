@@ -197,7 +197,7 @@ ElementType part_of_complex(ElementType type) {
 }
 
 LiteralElement element_of_bytes(std::string_view bytes, ElementType type) {
-  if (type.kind() != ElementType::Kind::Complex) {
+  if (!type.is_complex()) {
     return element_of_bits(little_endian(bytes), type);
   }
   const ElementType part = part_of_complex(type);
@@ -211,8 +211,7 @@ LiteralElement element_of_bytes(std::string_view bytes, ElementType type) {
 LiteralElement element_of_text(const std::string& text, ElementType type) {
   if (const auto bits = bit_pattern(text)) return element_of_bits(*bits, type);
   const std::size_t comma = text.find(',');
-  if (type.kind() == ElementType::Kind::Complex && text.starts_with('(') &&
-      comma != std::string::npos) {
+  if (type.is_complex() && text.starts_with('(') && comma != std::string::npos) {
     const ElementType part = part_of_complex(type);
     const std::size_t second = std::min(text.find_first_not_of(' ', comma + 1), text.size() - 1);
     return {{},
