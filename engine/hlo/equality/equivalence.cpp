@@ -158,8 +158,8 @@ ModuleDecision compare(const std::shared_ptr<const Module>& before,
   if (decision.violation && decision.violation->may_be_rounding) {
     decision.outcome = Outcome::Undecided;
     decision.reason = fmt::format(
-        "{} Doubles alone may be so: something is rounded where a function has a pole, or is too "
-        "large or too small for them.",
+        "{} This does not refute: it may be an effect of double precision, in which a number was "
+        "rounded near a pole of a function, or is too large or too small.",
         decision.violation->explanation);
     decision.violation.reset();
   }

@@ -61,6 +61,7 @@ Difference difference_of(const ComparedElement& element, std::int64_t partitions
   const bool is_float = element.type.is_float();
   const auto text = [&](const Scalar& value) {
     if (!is_float) return fmt::format("{}", value.integer);
+    if (std::isnan(value.real)) return std::string("nan");
     const bool is_close = std::fabs(a.real - b.real) < 1e-5 * std::fabs(a.real);
     return is_close ? fmt::format("{:.15g}", value.real) : fmt::format("{:.7g}", value.real);
   };
