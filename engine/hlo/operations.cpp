@@ -302,20 +302,35 @@ bool is_impure(const Instruction& instruction) {
              std::string::npos;
 }
 
-const Instruction* new_promise(const Module& before, const Module& after) {
-  for (const char* const promise : {"indices_are_sorted", "unique_indices"}) {
+bool depends_on_order(const Module& module, const Instruction& scatter) {
+  return !scatter.called.empty() &&
+         reducer_of(module.computations[scatter.called[0]]) == Reducer::Unknown &&
+         interpreter::text_attribute(scatter, "unique_indices") != "true";
+}
+
+std::optional<Openness> new_openness(const Module& before, const Module& after) {
+  const auto new_one = [&](const auto& leaves_open) -> const Instruction* {
     const auto first = [&](const Module& module) -> const Instruction* {
       for (const Computation& computation : module.computations) {
         for (const Instruction& each : computation.instructions) {
-          if (interpreter::text_attribute(each, promise) == "true") return &each;
+          if (leaves_open(module, each)) return &each;
         }
       }
       return nullptr;
     };
-    const Instruction* const found = first(after);
-    if (found != nullptr && first(before) == nullptr) return found;
+    return first(before) == nullptr ? first(after) : nullptr;
+  };
+  for (const char* const promise : {"indices_are_sorted", "unique_indices"}) {
+    const Instruction* const found = new_one([&](const Module& /*module*/, const Instruction& each) {
+      return interpreter::text_attribute(each, promise) == "true";
+    });
+    if (found != nullptr) return Openness{found, "it promises sorted or unique indices"};
   }
-  return nullptr;
+  const Instruction* const found = new_one([](const Module& module, const Instruction& each) {
+    return each.opcode == "scatter" && depends_on_order(module, each);
+  });
+  if (found == nullptr) return std::nullopt;
+  return Openness{found, "it may apply updates of one element in any order"};
 }
 
 std::string attributes_text(const Instruction& instruction) {

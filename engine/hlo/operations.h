@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,9 +27,18 @@ bool is_local(const Instruction& instruction);
 /// Whether two executions may differ, or have side effects.
 bool is_impure(const Instruction& instruction);
 
-/// A gather or scatter of `after` that promises sorted or unique indices where none of `before`
-/// does, or null: what it computes is not defined unless its indices are so.
-const Instruction* new_promise(const Module& before, const Module& after);
+/// Whether the order in which an element gets its updates decides what it is. XLA leaves the order
+/// open in which a scatter applies updates of one element.
+bool depends_on_order(const Module& module, const Instruction& scatter);
+
+/// Of `after`, what leaves open more than anything in `before`, or null: a gather or scatter that
+/// promises sorted or unique indices, and computes nothing that is defined if they are not so, or a
+/// scatter that depends on the order of updates.
+struct Openness {
+  const Instruction* instruction = nullptr;
+  std::string reason;  ///< what it does, one clause
+};
+std::optional<Openness> new_openness(const Module& before, const Module& after);
 
 /// Everything in the attributes that may change the result, but for what is called.
 std::string attributes_text(const Instruction& instruction);

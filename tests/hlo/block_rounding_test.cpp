@@ -121,6 +121,42 @@ const EqualPair kEqualPairs[] = {
   o = f32[64] subtract(a, b)
 )",
      "subtract(a, b)", "convert(k)"},
+    {"a choice by a comparison of equal numbers",
+     R"(
+  x0 = f32[64] parameter(0)
+  y0 = f32[64] parameter(1)
+  z0 = f32[64] parameter(2)
+  x = f32[64] exponential(x0)
+  y = f32[64] exponential(y0)
+  z = f32[64] exponential(z0)
+  xy = f32[64] add(x, y)
+  g = f32[64] multiply(xy, z)
+  yz = f32[64] multiply(y, z)
+  xz = f32[64] multiply(x, z)
+  h = f32[64] add(xz, yz)
+  c = pred[64] compare(g, h), direction=GT
+  o = f32[64] select(c, x0, y0)
+)",
+     "select(c, x0, y0)", "copy(y0)"},
+    {"the order of equal keys of a sort that is not stable",
+     R"(
+  x = f32[4,8192] parameter(0)
+  r = f32[4,8192] reverse(x), dimensions={0}
+  z0 = f32[] constant(0)
+  z = f32[4,8192] broadcast(z0), dimensions={}
+  s = (f32[4,8192], f32[4,8192]) sort(z, x), dimensions={0}, to_apply=cmp
+  o = f32[4,8192] get-tuple-element(s), index=1
+)",
+     "sort(z, x)", "sort(z, r)"},
+    {"the order of updates of a scatter",
+     R"(
+  x = f32[4,8192] parameter(0)
+  u = f32[2,8192] parameter(1)
+  r = f32[2,8192] reverse(u), dimensions={0}
+  i = s32[2,1] constant({{1},{1}})
+  o = f32[4,8192] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=set
+)",
+     "scatter(x, i, u)", "scatter(x, i, r)"},
     {"a zero without sign",
      R"(
   x = f32[64,4] parameter(0)
@@ -138,7 +174,8 @@ const EqualPair kEqualPairs[] = {
 TEST_CASE("what rounding alone decides is not refuted on blocks") {
   const std::string comparator =
       "cmp {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = f32[] parameter(2)\n"
-      "  d = f32[] parameter(3)\n  ROOT l = pred[] compare(a, b), direction=LT\n}\n";
+      "  d = f32[] parameter(3)\n  ROOT l = pred[] compare(a, b), direction=LT\n}\n"
+      "set {\n  a = f32[] parameter(0)\n  ROOT b = f32[] parameter(1)\n}\n";
   // Ranges beside it: where all is known, random interpretation has a say.
   const std::string beside = R"(
   bal_r = s32[8192,8192] iota(), iota_dimension=0

@@ -45,6 +45,7 @@ std::string module_with(const std::string& body) {
          "  c = f32[] parameter(2)\n  d = f32[] parameter(3)\n"
          "  ROOT l = pred[] compare(a, b), direction=LT\n}\n"
          "none {\n  a = f32[] parameter(0)\n  ROOT c = f32[] subtract(a, a)\n}\n"
+         "second {\n  a = f32[] parameter(0)\n  ROOT b = f32[] parameter(1)\n}\n"
          "ENTRY main {\n" +
          body + "}\n";
 }
@@ -265,6 +266,12 @@ TEST_CASE("p2-check accepts no equality that fails for some inputs") {
        x + "  ROOT o = f32[4] custom-call(x), custom_call_target=\"f\", to_apply=none\n"},
       // A sort that is not stable may exchange elements with equal keys.
       {x + sorted + ", is_stable=true" + element, x + sorted + element},
+      // Updates of a scatter that meet may come in another order.
+      {x + "  i = s32[] constant(1)\n  u = f32[1] slice(y), slice={[1:2]}\n"
+           "  ROOT o = f32[4] dynamic-update-slice(x, u, i)\n",
+       x + "  k = s32[2,1] constant({{1},{1}})\n  u = f32[2] slice(y), slice={[0:2]}\n"
+           "  ROOT o = f32[4] scatter(x, k, u), update_window_dims={}, inserted_window_dims={0}, "
+           "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=second\n"},
       // 1/3 is no 0.333.
       {x + "  t = f32[] constant(0.333)\n  b = f32[4] broadcast(t), dimensions={}\n"
            "  ROOT o = f32[4] multiply(x, b)\n",

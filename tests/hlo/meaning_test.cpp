@@ -310,6 +310,46 @@ TEST_CASE("a sort that is not stable leaves the order of equal elements open") {
         "valid");
 }
 
+TEST_CASE("a scatter leaves open in which order updates of one element come") {
+  const auto module = [](const std::string& indices, const std::string& body) {
+    return "HloModule m\nset {\n  a = f32[] parameter(0)\n  ROOT b = f32[] parameter(1)\n}\n"
+           "ENTRY e {\n  x = f32[4] parameter(0)\n  u = f32[2] parameter(1)\n"
+           "  i = s32[2] parameter(2)\n  two = s32[2] constant({2, 2})\n"
+           "  j = s32[2] remainder(i, two)\n  k = s32[2] " +
+           indices + "\n" + body + "}\n";
+  };
+  const std::string numbers =
+      ", update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+      "index_vector_dim=1, to_apply=set\n";
+  const std::string in_order = "  ROOT s = f32[4] scatter(x, k, u)" + numbers;
+  const std::string reversed =
+      "  kr = s32[2] reverse(k), dimensions={0}\n  ur = f32[2] reverse(u), dimensions={0}\n"
+      "  ROOT s = f32[4] scatter(x, kr, ur)" +
+      numbers;
+  const std::string last =
+      "  one = s32[] constant(1)\n  u1 = f32[1] slice(u), slice={[1:2]}\n"
+      "  ROOT s = f32[4] dynamic-update-slice(x, u1, one)\n";
+  for (const std::string indices : {"copy(j)", "constant({1, 1})"}) {
+    CAPTURE(indices);
+    CHECK(verdicts(module(indices, in_order), module(indices, in_order)) == "valid; valid");
+    CHECK(verdicts(module(indices, in_order), module(indices, reversed)) == "unknown; unknown");
+  }
+  const std::string same = "constant({1, 1})";
+  CHECK(verdicts(module(same, last), module(same, in_order)) == "unknown; unknown");
+  CHECK(verdicts(module(same, in_order), module(same, last)) == "unknown; valid");
+  // What no two updates name is not open, nor what they all agree in.
+  const std::string different = "constant({3, 1})";
+  CHECK(verdicts(module(different, in_order), module(different, reversed)) == "unknown; valid");
+  CHECK(verdicts(module(different, in_order), module("constant({1, 3})", in_order)) ==
+        "unknown; invalid value");
+  const auto ones = [&](const std::string& constant) {
+    return module(same, "  c = f32[2] constant({" + constant + "})\n  ROOT s = f32[4] " +
+                            "scatter(x, k, c)" + numbers);
+  };
+  CHECK(verdicts(ones("1, 1"), ones("2, 2")) == "unknown; invalid value");
+  CHECK(verdicts(ones("1, 2"), ones("2, 1")) == "unknown; unknown");
+}
+
 TEST_CASE(
     "what a custom call calls is compared by what it computes, whatever the order of its text") {
   const auto module = [](const std::string& body) {

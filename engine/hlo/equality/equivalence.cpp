@@ -99,13 +99,11 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
     }
     if (decision.outcome == Outcome::Undecided) decision.equality = options.equality;
   }
-  const Instruction* const promise =
-      decision.outcome == Outcome::Established ? new_promise(*before, *after) : nullptr;
-  if (promise != nullptr) {
+  if (decision.outcome != Outcome::Established) return decision;
+  if (const auto open = new_openness(*before, *after)) {
     decision.outcome = Outcome::Undecided;
-    decision.reason = "Equal if what an operation promises of its indices holds.";
-    decision.unknown = {
-        unknown_operation(*after, *promise, "it promises sorted or unique indices")};
+    decision.reason = "Equal if the indices of an operation are as it needs them.";
+    decision.unknown = {unknown_operation(*after, *open->instruction, open->reason)};
   }
   return decision;
 }

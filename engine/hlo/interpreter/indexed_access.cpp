@@ -14,6 +14,7 @@
 #include "engine/hlo/interpreter/local_operations.h"
 #include "engine/hlo/interpreter/numbers.h"
 #include "engine/hlo/interpreter/ranges.h"
+#include "engine/hlo/operations.h"
 
 namespace p2::hlo::interpreter {
 namespace {
@@ -242,6 +243,12 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
   bool is_opaque = false;
   const bool listed = is_ordered(instruction, operands);
   std::map<std::size_t, Cells> updates_of;  // where their order counts: by element
+  // What an element is that several updates name may be left open.
+  const Computation& combiner = module_.computations[instruction.called.at(0)];
+  const bool promises_one = text_attribute(instruction, "unique_indices") == "true";
+  const bool assigns = combiner.parameters.size() == 2 && combiner.root == combiner.parameters[1];
+  const bool is_open = promises_one || depends_on_order(module_, instruction);
+  std::vector<bool> is_updated(!A::kSymbolic && is_open ? cells.size() : 0);
   std::int64_t next_update = 0;
   for_each_index(updates.shape.sizes, [&](const Index& index) {
     const Cell& update = updates.at(next_update++);
@@ -283,7 +290,14 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
       Cells total = {old};
       reduce_into(instruction, total, {update});
       if (!symbolic) {
-        old = total[0];
+        const auto number = static_cast<std::size_t>(element);
+        if (is_updated.empty() || !is_updated[number]) {
+          old = total[0];
+        } else {
+          old = assigns && !promises_one ? either(old, update, shape.type)
+                                         : arithmetic_.arbitrary(0, shape.type);
+        }
+        if (!is_updated.empty()) is_updated[number] = true;
         continue;
       }
       const ElementType boolean = *ElementType::from_xla("pred");

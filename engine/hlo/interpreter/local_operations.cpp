@@ -213,6 +213,12 @@ const std::optional<ElementOperation>& LocalOperations<A>::binary(std::uint32_t 
 }
 
 template <typename A>
+auto LocalOperations<A>::either(const Cell& a, const Cell& b, ElementType type) -> Cell {
+  const Cell any = arithmetic_.arbitrary(0, *ElementType::from_xla("pred"));
+  return apply({Element::Select, {}, type, type}, {any, a, b});
+}
+
+template <typename A>
 auto LocalOperations<A>::combine(std::uint32_t reducer, const Cell& a, const Cell& b) -> Cell {
   work_.spend(1);
   const Cell operands[] = {a, b};

@@ -127,6 +127,8 @@ class LocalOperations {
                                    std::size_t first, const Index& sizes, const Index& window);
   /// A computation that is a binary operation on its two parameters; nothing for any other.
   const std::optional<ElementOperation>& binary(std::uint32_t computation);
+  /// One of two numbers, whichever.
+  Cell either(const Cell& a, const Cell& b, ElementType type);
   std::shared_ptr<const Cells> factors_of(const Array<Cell>& factor, ElementType type);
   /// A rounded sum of products of factors, two by two.
   Cell contracted(const Instruction& instruction, const Cells& factors, const Operands& operands);

@@ -290,6 +290,23 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
                   : arithmetic_.arbitrary(0, from.shape.type);
       }
     }
+    // Of numbers, each of those that are equal to the comparator may be at the place of each.
+    if constexpr (!A::kSymbolic) {
+      std::int64_t first = 0;  // of those that are equal
+      for (std::int64_t i = 1; i <= count && known && !is_stable; ++i) {
+        if (i < count && !before(order[static_cast<std::size_t>(i) - 1],
+                                 order[static_cast<std::size_t>(i)]))
+          continue;
+        for (std::size_t k = 0; k < operands.size() && i - first > 1; ++k) {
+          Cells& cells = results[k];
+          Cell any = cells[at(first)];
+          for (std::int64_t j = first + 1; j < i; ++j)
+            any = either(any, cells[at(j)], operands[k]->array.shape.type);
+          for (std::int64_t j = first; j < i; ++j) cells[at(j)] = any;
+        }
+        first = i;
+      }
+    }
   });
   Tree result;
   result.is_tuple = instruction.shape.is_tuple;

@@ -341,6 +341,9 @@ NumberRange Ranges::constant(const LiteralElement& element, ElementType type) co
 NumberRange Ranges::apply(const ElementOperation& operation, std::span<const Cell> operands) const {
   if (operation.code == Element::Select && operands[0].is_point) {
     if (!operands[0].low.arbitrary) return operands[operands[0].low.integer != 0 ? 1 : 2];
+    return equal(operands[1], operands[2], operation.to) && !is_arbitrary(operands[2])
+               ? operands[1]
+               : unknown(operation.to);
   }
   if (std::ranges::all_of(operands, [](const Cell& each) { return each.is_point; })) {
     return of_points(operation, operands);

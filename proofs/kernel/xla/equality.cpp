@@ -46,6 +46,7 @@ class Comparison {
       const Computation& main = modules_.back().main();
       outputs_.push_back(arrays_of(main.instructions[main.root].shape));
     }
+    require_no_new_order(modules_[0], modules_[1]);
     if (is_written) read_origins(problem["written_from"]);
     read_relation(problem["relation"]);
   }

@@ -61,6 +61,19 @@ std::optional<Op> commutative_op(const Computation& computation) {
   return kAll.contains(root.opcode) ? op_called(root.opcode) : std::nullopt;
 }
 
+void require_no_new_order(const Module& before, const Module& after) {
+  const auto is_open = [](const Module& module) {
+    return std::ranges::any_of(module.computations, [&](const auto& named) {
+      return std::ranges::any_of(named.second.instructions, [&](const Instruction& each) {
+        return each.opcode == "scatter" &&
+               !commutative_op(module.called(each.attribute("to_apply")));
+      });
+    });
+  };
+  if (is_open(after) && !is_open(before))
+    not_covered("a scatter whose updates of one element may come in any order");
+}
+
 std::string description_of(const Module& module, const Instruction& instruction, int depth) {
   if (depth > 16) not_covered("calls nested deeper than 16");
   if (instruction.opcode == "constant" && instruction.text.find("...") != std::string::npos)

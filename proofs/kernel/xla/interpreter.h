@@ -202,6 +202,9 @@ bool returns_operand(const std::string& opcode);
 bool depends_on_device(const std::string& opcode);
 /// What a computation does with its two parameters, if their order does not matter.
 std::optional<Op> commutative_op(const Computation& computation);
+/// In which order an element gets the updates of a scatter is left open. Where it decides what the
+/// element is, and only the module after has such a scatter, modules are not equal.
+void require_no_new_order(const Module& before, const Module& after);
 
 /// The rows of `{[0:4:2], [1:3]}`, with steps.
 std::vector<Index> ranges_of(const std::string& text);

@@ -56,6 +56,8 @@ class ProgramsClaim {
         own.push_back(arrays(programs_.at(k).module));
       return relations_of(problem[key], arrays(whole_), own);
     };
+    for (std::size_t k = 0; k < programs_.count(); ++k)
+      require_no_new_order(whole_, programs_.at(k).module);
     inputs_ = read("inputs", inputs_of);
     outputs_ = read("outputs", outputs_of);
   }
