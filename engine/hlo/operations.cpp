@@ -321,9 +321,10 @@ std::optional<Openness> new_openness(const Module& before, const Module& after) 
     return first(before) == nullptr ? first(after) : nullptr;
   };
   for (const char* const promise : {"indices_are_sorted", "unique_indices"}) {
-    const Instruction* const found = new_one([&](const Module& /*module*/, const Instruction& each) {
-      return interpreter::text_attribute(each, promise) == "true";
-    });
+    const Instruction* const found =
+        new_one([&](const Module& /*module*/, const Instruction& each) {
+          return interpreter::text_attribute(each, promise) == "true";
+        });
     if (found != nullptr) return Openness{found, "it promises sorted or unique indices"};
   }
   const Instruction* const found = new_one([](const Module& module, const Instruction& each) {

@@ -105,9 +105,9 @@ TEST_CASE("what is not understood is equal where it is the same, and open where 
   CHECK(other.uninterpreted == std::vector<std::string>{"custom-call f"});
   // A difference beside it is certain.
   CHECK(summary(same(kX + all +
-                         "  s = f32[6] sort(x), dimensions={0}, to_apply=add\n"
+                         "  s = f32[6] sort(x), dimensions={0}, is_stable=true, to_apply=add\n"
                          "  ROOT z = f32[6] add(s, y)\n",
-                     kX + "  s = f32[6] sort(x), dimensions={0}, to_apply=add\n"
+                     kX + "  s = f32[6] sort(x), dimensions={0}, is_stable=true, to_apply=add\n"
                           "  ROOT z = f32[6] add(s, x)\n")) == "invalid contributions");
   CHECK(summary(same(kX + "  ROOT z = f32[6] exponential(x)\n",
                      kX + all + "  ROOT z = f32[6] exponential(y)\n")) == "invalid contributions");

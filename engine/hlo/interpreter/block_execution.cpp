@@ -73,6 +73,8 @@ constexpr std::size_t kMaxAlike = 2;
 /// An output's addends are looked for in so many instructions.
 constexpr std::size_t kMaxAddendSteps = 256;
 constexpr std::size_t kMaxInputsShown = 8;
+/// Inputs of a few layers.
+constexpr std::size_t kWindow = 128;
 /// Inputs that are 0 leave numbers known if they leave this part of those that others do.
 constexpr double kKnownPart = 0.5;
 
@@ -97,10 +99,10 @@ struct BlockDraw {
 constexpr double kTailScale = 0x1p-4;
 constexpr double kLargeScale = 0x1p40;
 
-/// By output of a module: the inputs that it adds up, as `w` of `w − r·g`.
-class Addends {
+/// The inputs of a module by use.
+class InputUses {
  public:
-  explicit Addends(const Module& module) : entry_(module.entry_computation()) {
+  explicit InputUses(const Module& module) : entry_(module.entry_computation()) {
     std::size_t number = 0;
     for (const std::uint32_t parameter : entry_.parameters) {
       first_input_[parameter] = number;
@@ -108,7 +110,22 @@ class Addends {
     }
   }
 
-  std::set<std::size_t> of(std::size_t output) const {
+  /// Arrays that are inputs, in the order in which instructions of the entry first use them.
+  std::vector<std::size_t> in_order() const {
+    std::vector<std::size_t> inputs;
+    std::set<std::uint32_t> seen;
+    for (const Instruction& each : entry_.instructions) {
+      for (const std::uint32_t operand : each.operands) {
+        const auto input = first_input_.find(operand);
+        if (input == first_input_.end() || !seen.insert(operand).second) continue;
+        if (!entry_.instructions[operand].shape.is_tuple) inputs.push_back(input->second);
+      }
+    }
+    return inputs;
+  }
+
+  /// The inputs that an output adds up, as `w` of `w − r·g`.
+  std::set<std::size_t> addends_of(std::size_t output) const {
     const Instruction& root = entry_.instructions[entry_.root];
     std::set<std::size_t> found;
     std::vector<std::uint32_t> open = {entry_.root};
@@ -149,7 +166,7 @@ class BlockExecution {
       : blocks_(blocks),
         limits_(limits),
         tolerance_(interpreter::tolerance_of(*blocks.before, *blocks.after)),
-        addends_(is_global_first() ? *blocks.before : *blocks.after) {
+        uses_(is_global_first() ? *blocks.before : *blocks.after) {
     std::map<std::vector<std::int64_t>, std::vector<std::size_t>> by_shape;
     for (std::size_t k = 0; k < blocks.input_sizes.size(); ++k) {
       by_shape[blocks.input_sizes[k]].push_back(k);
@@ -196,6 +213,35 @@ class BlockExecution {
     return all;
   }
 
+  /// In a deep module, what one layer changes drowns in what rounding may do in all: of inputs
+  /// whose shape many have, all are 0 but those of a few layers.
+  std::vector<std::set<std::size_t>> windows() const {
+    std::vector<std::size_t> alike;  // in the order in which they are used
+    for (const std::size_t input : uses_.in_order()) {
+      if (blocks_.input_sizes[input].size() >= 2 && !rare_.contains(input)) alike.push_back(input);
+    }
+    const std::size_t layer = period_of(alike);
+    const std::size_t step = std::max<std::size_t>(1, kWindow / layer) * layer;
+    std::vector<std::set<std::size_t>> all;
+    for (std::size_t from = 0; from < alike.size() && alike.size() > step; from += step) {
+      std::set<std::size_t> zero(alike.begin(), alike.end());
+      for (std::size_t k = from; k < std::min(from + step, alike.size()); ++k) zero.erase(alike[k]);
+      all.push_back(std::move(zero));
+    }
+    return all;
+  }
+
+  /// After how many inputs their shapes repeat.
+  std::size_t period_of(const std::vector<std::size_t>& inputs) const {
+    for (std::size_t period = 1; period < inputs.size(); ++period) {
+      bool repeats = true;
+      for (std::size_t k = period; k < inputs.size() && repeats; ++k)
+        repeats = blocks_.input_sizes[inputs[k]] == blocks_.input_sizes[inputs[k - period]];
+      if (repeats) return period;
+    }
+    return 1;
+  }
+
   std::optional<Difference> difference() {
     double work = 0;
     std::size_t number = 0;
@@ -216,6 +262,9 @@ class BlockExecution {
       for (const double exponent : kTailScales) {
         if (!attempt({kPositiveDraw, exponent, 0, {}, {}, true})) return found;
       }
+    }
+    for (const std::set<std::size_t>& zero : windows()) {
+      if (!attempt({kPositiveDraw, kTailScales[0], 0, zero, {}, blocks_.has_ranges})) return found;
     }
     std::vector<std::set<std::size_t>> open = zeros();
     for (const double exponent : kBlockScales) {
@@ -251,13 +300,14 @@ class BlockExecution {
     }
     for (const auto& [part, output] : outputs) {
       BlockDraw next = draw;
-      next.zeros.merge(addends_.of(output));
+      next.zeros.merge(uses_.addends_of(output));
       all.push_back(std::move(next));
     }
     for (const BlockDraw& next : all) {
       if (closer_work_ + blocks_.operations > kMaxBlockWork) break;
       closer_work_ += blocks_.operations;
-      if (auto found = confirmed(next, execute(next))) return found;
+      const Execution first = execute(next);
+      if (auto found = confirmed(next, first)) return found;
     }
     return std::nullopt;
   }
@@ -439,7 +489,7 @@ class BlockExecution {
   const BlockModules& blocks_;
   const Limits& limits_;
   double tolerance_;
-  Addends addends_;
+  InputUses uses_;
   /// Inputs of a shape that few have; those of the loss are last.
   std::set<std::size_t> rare_;
   double closer_work_ = 0;

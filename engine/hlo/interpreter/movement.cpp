@@ -294,8 +294,8 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
     if constexpr (!A::kSymbolic) {
       std::int64_t first = 0;  // of those that are equal
       for (std::int64_t i = 1; i <= count && known && !is_stable; ++i) {
-        if (i < count && !before(order[static_cast<std::size_t>(i) - 1],
-                                 order[static_cast<std::size_t>(i)]))
+        if (i < count &&
+            !before(order[static_cast<std::size_t>(i) - 1], order[static_cast<std::size_t>(i)]))
           continue;
         for (std::size_t k = 0; k < operands.size() && i - first > 1; ++k) {
           Cells& cells = results[k];
