@@ -116,6 +116,13 @@ TEST_CASE("a range is a point where adding it changes less than rounding does, a
   CHECK(!sum_of(0x1p-48).is_point);
   CHECK(holds(sum_of(0x1p-40), 1 + 0x1p-40));
   CHECK(holds(sum_of(0x1p-40), 1 - 0x1p-40));
+  // One disturbance does not say how far points are rounded that cancel beside a range.
+  Ranges::Accumulator cancelled;
+  ranges.add_product(cancelled, one, NumberRange(Scalar{1}, 1 + 1e-9), type);
+  ranges.add_product(cancelled, Scalar{-1}, one, type);
+  ranges.add_product(cancelled, between(0, 1e-10), one, type);
+  CHECK(holds(ranges.result(cancelled, type), 5e-8));
+  CHECK(holds(ranges.result(cancelled, type), -5e-8));
 }
 
 TEST_CASE("a wrong attention with a causal mask of many tokens is refuted, a right one not") {

@@ -157,6 +157,98 @@ const EqualPair kEqualPairs[] = {
   o = f32[4,8192] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=set
 )",
      "scatter(x, i, u)", "scatter(x, i, r)"},
+    {"a sum of products that underflow",
+     R"(
+  x0 = f32[64,64] parameter(0)
+  y0 = f32[64] parameter(1)
+  x = f32[64,64] exponential(x0)
+  y = f32[64] exponential(y0)
+  c = f64[] constant(1.90109156629516e-211)
+  f = f64[] constant(5.260135901548374e210)
+  cb = f64[64,64] broadcast(c), dimensions={}
+  cv = f64[64] broadcast(c), dimensions={}
+  fv = f64[64] broadcast(f), dimensions={}
+  xd = f64[64,64] convert(x)
+  yd = f64[64] convert(y)
+  xc = f64[64,64] multiply(xd, cb)
+  yc = f64[64] multiply(yd, cv)
+  d = f64[64] dot(xc, yc), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  d1 = f64[64] multiply(d, fv)
+  o = f64[64] multiply(d1, fv)
+)",
+     "multiply(d1, fv)", "dot(xd, yd), lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
+    {"an angle that underflows",
+     R"(
+  x0 = f64[64] parameter(0)
+  y0 = f64[64] parameter(1)
+  x = f64[64] exponential(x0)
+  y = f64[64] exponential(y0)
+  c = f64[] constant(1.90109156629516e-211)
+  f = f64[] constant(5.260135901548374e210)
+  cv = f64[64] broadcast(c), dimensions={}
+  fv = f64[64] broadcast(f), dimensions={}
+  xc = f64[64] multiply(x, cv)
+  yf = f64[64] multiply(y, fv)
+  t = f64[64] atan2(xc, yf)
+  s = f64[64] tan(t)
+  s1 = f64[64] multiply(s, fv)
+  o = f64[64] multiply(s1, fv)
+)",
+     "multiply(s1, fv)", "divide(x, y)"},
+    {"an angle of a zero without sign",
+     R"(
+  x = f32[64,4] parameter(0)
+  m0 = f32[] constant(-1)
+  m = f32[64,4] broadcast(m0), dimensions={}
+  xn = f32[64,4] negate(x)
+  t = f32[64,4] atan2(x, m)
+  a = f32[64,4] negate(t)
+  b = f32[64,4] atan2(xn, m)
+  o = f32[64,4] copy(a)
+)",
+     "copy(a)", "copy(b)"},
+    {"an order of zeros with signs",
+     R"(
+  x = f32[64,4] parameter(0)
+  y = f32[64,4] parameter(1)
+  z0 = f32[] constant(0)
+  z = f32[64,4] broadcast(z0), dimensions={}
+  n = f32[64,4] negate(z)
+  p = pred[64,4] compare(n, z), direction=LT, type=TOTALORDER
+  o = f32[64,4] select(p, x, y)
+)",
+     "select(p, x, y)", "copy(x)"},
+    {"unsigned integers that may be those beyond, as numbers",
+     R"(
+  x = f32[8192,8192] parameter(0)
+  y = f32[8192,8192] parameter(1)
+  i = s32[8192,8192] iota(), iota_dimension=0
+  fi = f32[8192,8192] convert(i)
+  sc0 = f32[] constant(0.00048828125)
+  sc = f32[8192,8192] broadcast(sc0), dimensions={}
+  fs = f32[8192,8192] multiply(fi, sc)
+  fn = f32[8192,8192] negate(fs)
+  e1 = f32[8192,8192] exponential(fs)
+  e2 = f32[8192,8192] exponential(fn)
+  e = f32[8192,8192] multiply(e1, e2)
+  th0 = f32[] constant(3)
+  th = f32[8192,8192] broadcast(th0), dimensions={}
+  c = pred[8192,8192] compare(e, th), direction=GE
+  m0 = u64[] constant(18446744073709551615)
+  m = u64[8192,8192] broadcast(m0), dimensions={}
+  f0 = u64[] constant(5)
+  f = u64[8192,8192] broadcast(f0), dimensions={}
+  t0 = u64[] constant(3)
+  t = u64[8192,8192] broadcast(t0), dimensions={}
+  s1 = u64[8192,8192] select(c, f, t)
+  s2 = u64[8192,8192] select(c, m, s1)
+  g = f32[8192,8192] convert(s2)
+  four0 = f32[] constant(4)
+  four = f32[8192,8192] broadcast(four0), dimensions={}
+  p = pred[8192,8192] compare(g, four), direction=GE
+  o = f32[8192,8192] select(p, x, y)
+)",
+     "select(p, x, y)", "copy(y)"},
     {"a zero without sign",
      R"(
   x = f32[64,4] parameter(0)

@@ -95,6 +95,26 @@ const EqualPair kEqualPairs[] = {
   o = f32[16] select(c, v, a0)
 )",
      "compare(w, zeros)", "compare(x0, zeros)"},
+    {"which of two maxima is larger", R"(
+  w1 = f32[16] add(b0, large)
+  w2 = f32[16] add(w1, large)
+  w = f32[16] subtract(w2, large)
+  u1 = f32[16] add(x0, large)
+  u2 = f32[16] add(a0, large)
+  mu = f32[16] maximum(u1, w)
+  mv = f32[16] maximum(u2, w)
+  mx = f32[16] maximum(x0, b0)
+  my = f32[16] maximum(a0, b0)
+  p = pred[16] compare(mu, mv), direction=GT
+  o = f32[16] select(p, x, a)
+)",
+     "compare(mu, mv)", "compare(mx, my)"},
+    {"the order of zeros with signs", R"(
+  n = f32[16] negate(zeros)
+  p = pred[16] compare(n, zeros), direction=LT, type=TOTALORDER
+  o = f32[16] select(p, x, a)
+)",
+     "select(p, x, a)", "copy(x)"},
     {"a comparison of numbers near one", R"(
   f0 = f32[] constant(-100)
   f = f32[16] broadcast(f0), dimensions={}

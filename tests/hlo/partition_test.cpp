@@ -264,6 +264,39 @@ TEST_CASE("an index that may be any number, and one from 2^63 on") {
             .starts_with("invalid"));
 }
 
+TEST_CASE("what has no meaning is not executed") {
+  const std::string x = "  x = f32[4,6] parameter(0), sharding={devices=[2,1]<=[2]}\n";
+  const std::string out = ", sharding={devices=[2,1]<=[2]}\n";
+  const std::string own = "  x = f32[2,6] parameter(0)\n";
+  const std::string zero = "  z = f32[] constant(0)\n";
+  CHECK(verdicts(before_text(x + zero +
+                             "  s = f32[4] reduce(x, z), dimensions={1}, to_apply=add\n"
+                             "  ROOT r = f32[4] copy(s), sharding={devices=[2]<=[2]}\n"),
+                 after_text(own + zero +
+                            "  s = f32[1,2] reduce(x, z), dimensions={1}, to_apply=add\n"
+                            "  ROOT r = f32[2] reshape(s)\n")) == "invalid shapes; invalid shapes");
+  CHECK(verdicts(before_text(x + "  ROOT r = f32[4,6] copy(x)" + out),
+                 after_text(own + "  ROOT r = f32[2,6] reverse(x), dimensions={2}\n")) ==
+        "invalid shapes; invalid shapes");
+}
+
+TEST_CASE("windows of a gather have the sizes of its slices, along dimensions in ascending order") {
+  const auto read = [](const std::string& numbers, const std::string& result) {
+    const std::string text =
+        "  x = f32[5,6] parameter(0)\n  i = s32[3,1] parameter(1)\n  ROOT r = " + result +
+        " gather(x, i), " + numbers +
+        ", collapsed_slice_dims={}, start_index_map={0}, "
+        "index_vector_dim=1, slice_sizes={2,6}\n";
+    return verdicts(module_text(text, 1), module_text(text, 1));
+  };
+  CHECK(read("offset_dims={1,2}", "f32[3,2,6]") == "valid; valid");
+  for (const auto& [numbers, result] :
+       {std::pair("offset_dims={2,1}", "f32[3,6,2]"), std::pair("offset_dims={1,2}", "f32[3,6,2]"),
+        std::pair("offset_dims={1,2}", "f32[3,1,6]")}) {
+    CHECK_THROWS_AS(read(numbers, result), InputError);
+  }
+}
+
 TEST_CASE("positions and ids wrap around in their type") {
   const auto iota = [](const char* first, const char* second) {
     return summary(compared(

@@ -252,6 +252,10 @@ ModuleDecision compare_with_unpartitioned(const std::shared_ptr<const Module>& b
                                           const Devices& devices, const ModuleRelation& relation,
                                           double operations, const ComparisonOptions& options,
                                           const Limits& limits) {
+  for (const auto& module : {before, after}) {  // what has no meaning is not executed
+    Fingerprints fingerprints;
+    flow_of(module, devices, fingerprints, limits);
+  }
   const bool global_first = relation.before == Form::Global;
   const bool executed_next = options.engine == ModuleEngine::Default && operations <= kMaxAttempted;
   const auto evaluate = [&] {

@@ -143,6 +143,10 @@ Evaluation::Answer Evaluation::fold_numbers(const Node& node, const std::vector<
   std::optional<Number> result;
   if (opcode == "compare" && numbers.size() == 2) {
     const auto holds = compared(node.instruction->attributes.direction, first, numbers[1]);
+    // A zero has no sign, which the order of all floating-point numbers looks at.
+    const bool are_zero = first.is_zero() && numbers[1].is_zero();
+    if (are_zero && node.instruction->attributes.others.find("TOTALORDER") != std::string::npos)
+      return std::nullopt;
     if (holds) result = whole(*holds ? 1 : 0);
   } else if (opcode == "clamp" && numbers.size() == 3) {
     const Number low = compare(numbers[1], numbers[0]) < 0 ? numbers[0] : numbers[1];

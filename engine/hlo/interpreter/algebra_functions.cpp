@@ -162,6 +162,11 @@ Term Algebra::compare(const ElementOperation& operation, const Term& x, const Te
   if (real && !orders_totally(operation) && (is_nan_constant(a) || is_nan_constant(b))) {
     return number(direction == Direction::Ne ? 1 : 0);
   }
+  if (real && orders_totally(operation) && a.value == 0 && b.value == 0 && is_constant(a) &&
+      is_constant(b)) {
+    const Term parts[] = {a, b};  // a zero has no sign, at which this order looks
+    return function(fmt::format("signs {}", static_cast<int>(direction)), parts, operation.to);
+  }
   const bool negate =
       direction == Direction::Ne || direction == Direction::Le || direction == Direction::Ge;
   Term result;

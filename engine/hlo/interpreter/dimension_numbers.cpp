@@ -140,6 +140,15 @@ IndexedWindows::IndexedWindows(const Instruction& instruction, const GatherDimen
       indices_batching_(numbers.start_indices_batching_dims),
       vector_(numbers.index_vector_dim) {
   check(instruction, operand, indices, result);
+  // A window has the sizes of a slice, and one index of what it drops.
+  bool fits = numbers.slice_sizes.size() == rank_;
+  for (std::size_t i = 0, next = 0; i < rank_ && fits; ++i) {
+    const bool is_kept = next < kept_.size() && kept_[next] == static_cast<std::int64_t>(i);
+    const std::int64_t size =
+        is_kept ? result.sizes[static_cast<std::size_t>(window_dims_[next++])] : 1;
+    fits = numbers.slice_sizes[i] == size && size <= operand.sizes[i];
+  }
+  if (!fits) refuse(instruction, "slice_sizes");
 }
 
 IndexedWindows::IndexedWindows(const Instruction& instruction, const ScatterDimensions& numbers,
@@ -176,6 +185,7 @@ void IndexedWindows::check(const Instruction& instruction, const ArrayShape& ope
                     kept_.size() == window_dims_.size() && within(start_map_, rank_) &&
                     within(dropped_, rank_) && within(operand_batching_, rank_) &&
                     within(window_dims_, result.sizes.size()) &&
+                    std::is_sorted(window_dims_.begin(), window_dims_.end()) &&
                     within(indices_batching_, indices_rank) &&
                     !contains(indices_batching_, static_cast<std::size_t>(vector_)) &&
                     operand_batching_.size() == indices_batching_.size() &&

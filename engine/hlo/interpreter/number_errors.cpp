@@ -151,7 +151,7 @@ double passed_error(Element code, const Scalar& x, const Scalar& y, double resul
     case Element::Maximum:
     case Element::Minimum: {
       if (std::fabs(x.real - y.real) <= double{x.error} + y.error)
-        return std::max(x.error, y.error);
+        return error_of_either(x, y, std::max(x.error, y.error));
       return result == x.real ? x.error : y.error;
     }
     case Element::Add:
@@ -333,20 +333,29 @@ float rounded_bound(double error) {
                                : bound;
 }
 
+bool are_one(const Scalar& a, const Scalar& b) {
+  return a.real == b.real && a.error == b.error && a.error <= kKnownDigits * std::fabs(a.real);
+}
+
+double error_of_either(const Scalar& a, const Scalar& b, double error) {
+  const auto identity = [](const Scalar& x) {
+    return std::bit_cast<std::uint64_t>(x.real) + std::bit_cast<std::uint32_t>(x.error);
+  };
+  if (are_one(a, b)) return error;
+  return error * (1 + 0x1p-10 * (1 + drawn_by(identity(a), identity(b))));
+}
+
 Scalar function_of_reals(Element code, const Scalar& x, const Scalar& y) {
   const double result = real_function(code, x.real, y.real);
   return {result, 0, has_step(code, x, y), error_of(code, x, y, result)};
 }
 
 bool is_unclear(const ElementOperation& comparison, const Scalar& a, const Scalar& b) {
-  if (orders_totally(comparison) && a.real == 0 && b.real == 0 &&
-      std::signbit(a.real) != std::signbit(b.real))
-    return true;  // −0 and 0 are one real number
+  // −0 and 0 are one real number.
+  if (orders_totally(comparison) && a.real == 0 && b.real == 0) return true;
   const double error = double{a.error} + b.error;
   if (std::isinf(error)) return true;
-  const bool are_one =
-      a.real == b.real && a.error == b.error && a.error <= kKnownDigits * std::fabs(a.real);
-  return !are_one && error > 0 && std::fabs(a.real - b.real) <= error;
+  return !are_one(a, b) && error > 0 && std::fabs(a.real - b.real) <= error;
 }
 
 bool is_unclear_conversion(const ElementOperation& conversion, const Scalar& value) {

@@ -24,6 +24,11 @@ double real_function(Element code, double a, double b);
 /// pole there.
 Scalar function_of_reals(Element code, const Scalar& x, const Scalar& y);
 
+/// Whether two numbers are the same, computed in the same way: rounding makes no difference.
+bool are_one(const Scalar& a, const Scalar& b);
+/// `error`, of a number that may be either of two, changed so that it is not one with either.
+double error_of_either(const Scalar& a, const Scalar& b, double error);
+
 /// Whether rounding may decide how two floating-point numbers compare.
 bool is_unclear(const ElementOperation& comparison, const Scalar& a, const Scalar& b);
 

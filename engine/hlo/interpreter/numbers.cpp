@@ -204,7 +204,8 @@ Scalar either(const Scalar& a, const Scalar& b, ElementType type) {
   result.arbitrary = a.arbitrary || b.arbitrary || (!type.is_float() && a.integer != b.integer);
   const double distance = a.real == b.real ? 0 : std::fabs(a.real - b.real);
   if (type.is_float() && std::isnan(distance)) result.arbitrary = true;
-  result.error = rounded_bound(std::max(double{a.error}, b.error + distance * (1 + 0x1p-50)));
+  const double error = std::max(double{a.error}, b.error + distance * (1 + 0x1p-50));
+  result.error = rounded_bound(error_of_either(a, b, error));
   return result;
 }
 

@@ -217,6 +217,7 @@ bool underflows(Element code, std::span<const NumberRange> operands, double resu
       return !has_infinite;
     case Element::Multiply:
       return !is_zero(operands[0]) && !is_zero(operands[1]);
+    case Element::Atan2:
     case Element::Divide:
     case Element::Power:
       return !is_zero(operands[0]) && !has_infinite;
@@ -228,6 +229,8 @@ bool underflows(Element code, std::span<const NumberRange> operands, double resu
 /// Whether a function has steps where its argument may be.
 bool is_at_step(const ElementOperation& operation, std::span<const NumberRange> operands) {
   const NumberRange& x = operands[0];
+  // A zero has no sign.
+  if (operation.code == Element::Atan2 && x.low.real == 0 && operands[1].low.real <= 0) return true;
   if (x.shadow == x.low.real &&
       (operands.size() == 1 || operands[1].shadow == operands[1].low.real))
     return false;
@@ -298,7 +301,8 @@ NumberRange Ranges::of_points(const ElementOperation& operation,
   if (operation.from.is_float() && operation.code == Element::Compare) {
     const double distance = points[0].real - points[1].real;
     const double disturbed = shadows[0].real - shadows[1].real;
-    result.arbitrary = result.arbitrary || is_near(distance, disturbed);
+    const bool has_signs = orders_totally(operation) && points[0].real == 0 && points[1].real == 0;
+    result.arbitrary = result.arbitrary || has_signs || is_near(distance, disturbed);
     return result;
   }
   const bool is_hidden =
@@ -450,6 +454,10 @@ NumberRange Ranges::of_ranges(const ElementOperation& operation,
     case Element::Convert: {
       const bool rounds = operation.from.is_float() && !to.is_float();
       if (rounds) return unknown(to);
+      if (operation.from.kind() == ElementType::Kind::Unsigned &&
+          (a.low.integer < 0 || a.high.integer < 0)) {
+        return unknown(to);
+      }
       if (!to.is_float() && (!fits(a.low.integer, to) || !fits(a.high.integer, to))) {
         return unknown(to);
       }
@@ -550,8 +558,10 @@ NumberRange Ranges::result(const Accumulator& sum, ElementType type) const {
   Scalar points = numbers_.result(sum.points, type);
   points.error = 0;
   if (!type.is_float()) return points;
+  const double small = sum.points.underflows ? kUnderflow : 0;
   if (sum.terms == 0) {
-    const double shadow = sum.shadow + kNoise * drawn() * sum.points.size;
+    double shadow = sum.shadow + kNoise * drawn() * sum.points.size;
+    if (!(std::fabs(shadow - points.real) > small)) shadow = points.real + small;
     if (!std::isfinite(points.real) || !std::isfinite(shadow)) return unknown(type);
     points.real += 0.0;
     return {points, shadow};
@@ -561,7 +571,8 @@ NumberRange Ranges::result(const Accumulator& sum, ElementType type) const {
     return {points, sum.shadow + kNoise * drawn() * sum.points.size};
   }
   // What points add up to is rounded by as much as its largest term.
-  const double margin = std::fabs(points.real - sum.shadow) + kNoise * sum.points.size;
+  const double margin =
+      kNear * (std::fabs(points.real - sum.shadow) + small) + kNoise * sum.points.size;
   Scalar low = points;
   Scalar high = points;
   low.real += sum.low - margin;

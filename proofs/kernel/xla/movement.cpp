@@ -229,7 +229,8 @@ struct Windows {
     for (std::size_t i = 0; i < tensor.sizes.size(); ++i) {
       if (!contains(dropped, i) && !contains(batching, i)) kept.push_back(i);
     }
-    if (kept.size() != dimensions.size() || batching.size() != indices_batching.size())
+    if (kept.size() != dimensions.size() || batching.size() != indices_batching.size() ||
+        !std::is_sorted(dimensions.begin(), dimensions.end()))
       malformed("the dimensions of a " + instruction.opcode);
     const auto along = static_cast<std::size_t>(instruction.number("index_vector_dim", 0));
     if (along < indices.sizes.size()) vector = along;
