@@ -195,7 +195,11 @@ TEST_CASE("programs are well-formed each") {
 }
 
 TEST_CASE("an operation with too few operands is not executed") {
-  for (const char* opcode : {"add", "power", "select", "clamp"}) {
+  const std::pair<const char*, const char*> opcodes[] = {{"add", "invalid shapes"},
+                                                         {"power", "invalid shapes"},
+                                                         {"select", "unknown"},
+                                                         {"clamp", "unknown"}};
+  for (const auto& [opcode, verdict] : opcodes) {
     const std::string entry =
         fmt::format("  x = f32[4] parameter(0)\n  ROOT y = f32[4] {}(x)\n", opcode);
     ComparisonOptions options;
@@ -205,7 +209,7 @@ TEST_CASE("an operation with too few operands is not executed") {
         "\"replicated\"}},\"outputs\":{\"0\":{\"after\":0,\"relation\":\"replicated\"}}}";
     options.relation_file = "relation.json";
     CHECK(summary(compared("HloModule single\nENTRY main {\n" + entry + "}\n", program(entry, 2),
-                           options)) == "invalid shapes");
+                           options)) == verdict);
   }
 }
 
