@@ -209,7 +209,7 @@ TEST_CASE("an operation with too few operands is not executed") {
         "\"replicated\"}},\"outputs\":{\"0\":{\"after\":0,\"relation\":\"replicated\"}}}";
     options.relation_file = "relation.json";
     CHECK(summary(compared("HloModule single\nENTRY main {\n" + entry + "}\n", program(entry, 2),
-                           options)) == verdict);
+                           options)) == std::string(verdict));
   }
 }
 
