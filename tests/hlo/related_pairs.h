@@ -52,6 +52,8 @@ std::vector<Pair> loop_pairs();
 /// Right pairs with other layouts, and with what a compiler expands or joins.
 std::vector<Pair> moved_pairs();
 /// Right pairs, these among them: of every rule a case to which it applies.
+/// At indices that are data.
+std::vector<Pair> looked_up_pairs();
 std::vector<Pair> right_pairs();
 
 struct WholePart {

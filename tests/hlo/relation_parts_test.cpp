@@ -220,6 +220,22 @@ TEST_CASE("tensors are made of operands of their kind, and equal ones have one n
   CHECK(made("iota", {}, "s32", {{1}, {2, 3}}) ==
         made("broadcast", {*made("iota", {}, "s32", {{0}, {3}})}, "s32", {{1}, {2, 3}}));
 
+  // A gather at a table of indices is one at a list, if its windows are the last dimensions.
+  const std::size_t table = tensors.input(8, shape("s32", {2, 4}));
+  const auto list = made("reshape", {table}, "s32", {{8}});
+  const auto at_list = made("gather", {x, *list}, "float", {{1}, {0}, {0}, {}, {}, {1}, {1, 3}});
+  const std::vector<Index> at_table = {{2}, {0}, {0}, {}, {}, {2}, {1, 3}};
+  CHECK(made("gather", {x, table}, "float", at_table) ==
+        made("reshape", {*at_list}, "float", {{2, 4, 3}}));
+  CHECK(made("gather", {x, *made("reshape", {table}, "s32", {{2, 4, 1}})}, "float", at_table) ==
+        made("gather", {x, table}, "float", at_table));
+  CHECK(made("gather", {x, *made("reshape", {table}, "s32", {{2, 1, 4}})}, "float",
+             {{2}, {0}, {0}, {}, {}, {1}, {1, 3}}) ==
+        made("gather", {x, table}, "float", at_table));
+  const auto before = made("gather", {x, table}, "float", {{0}, {0}, {0}, {}, {}, {2}, {1, 3}});
+  CHECK(tensors.at(*before).form.opcode == "gather");
+  CHECK(before != made("reshape", {*at_list}, "float", {{3, 2, 4}}));
+
   // A gather clamps by itself, to where its slices end.
   const auto clamped = [&](const char* low, const char* high) {
     const auto bound = [&](const char* text) {

@@ -188,6 +188,45 @@ TEST_CASE("every rule applies where it should, and execution agrees") {
   }
 }
 
+TEST_CASE("what is looked up is moved with its condition, and in no other way") {
+  const char* const changes[][2] = {
+      // the condition of other indices
+      {"m = pred[2,2,8] broadcast(or), dimensions={0,1}",
+       "m = pred[2,2,8] broadcast(or), dimensions={1,0}"},
+      // what is looked up at other indices
+      {"l = s32[4,1] reshape(s)",
+       "st = s32[2,2] transpose(s), dimensions={1,0}\n  l = s32[4,1] reshape(st)"},
+      {"gr = f32[2,2,8] reshape(g)",
+       "gt2 = f32[2,2,8] reshape(g)\n  gr = f32[2,2,8] transpose(gt2), dimensions={1,0,2}"},
+      {"g = f32[4,1,8] gather(x, l)",
+       "lr = s32[4,1] reverse(l), dimensions={0}\n  g = f32[4,1,8] gather(x, lr)"},
+      {"h = s32[] constant(3)", "h = s32[] constant(2)"},
+      {"gr = f32[2,2,8] reshape(g)",
+       "gs = f32[2,16] reshape(g)\n  gv = f32[2,16] reverse(gs), dimensions={1}\n  gr = f32[2,2,8] "
+       "reshape(gv)"}};
+  for (const auto& [from, to] : changes) {
+    CAPTURE(to);
+    Pair pair = looked_up_pairs()[0];
+    pair.after = replaced(pair.after, from, to);
+    CHECK(related(whole(pair), local(pair), relation_json(pair.held)).index() == 1);
+  }
+  // Moved in the same way, both are what they were.
+  Pair pair = looked_up_pairs()[0];
+  pair.before = replaced(pair.before, "ROOT y = f32[2,2,8] gather", "g = f32[2,2,8] gather") +
+                "  ROOT y = f32[2,2,8] transpose(g), dimensions={1,0,2}\n";
+  pair.after = replaced(pair.after, "gr = f32[2,2,8] reshape(g)",
+                        "gs = f32[2,2,8] reshape(g)\n  gr = f32[2,2,8] transpose(gs), "
+                        "dimensions={1,0,2}");
+  pair.after =
+      replaced(pair.after, "broadcast(or), dimensions={0,1}", "broadcast(or), dimensions={1,0}");
+  CHECK(is_related(pair));
+  Pair listed = looked_up_pairs()[1];
+  listed.after =
+      replaced(listed.after, "l = s32[6,1] reshape(i)",
+               "it = s32[3,2] transpose(i), dimensions={1,0}\n  l = s32[6,1] reshape(it)");
+  CHECK(related(whole(listed), local(listed), relation_json(listed.held)).index() == 1);
+}
+
 TEST_CASE("no rule applies where one of its conditions is broken") {
   const std::vector<Pair> pairs = right_pairs();
   for (const WrongPair& wrong : wrong_pairs()) {

@@ -62,6 +62,9 @@ std::optional<std::string> partition_mismatch(const Module& before, const Module
                      *after.partitions);
 }
 
+/// Of modules that take more operations on elements, evidence is asked for before they are executed.
+constexpr double kRelatedFirst = 1e6;
+
 /// The decision about the outputs.
 ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
                               const std::shared_ptr<const Module>& after, const Devices& devices,
@@ -71,14 +74,22 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
   const bool stricter = options.equality != FloatEquality::Real;
   const auto is_large = [&] {
     return estimated_operations(*before, devices) + estimated_operations(*after, devices) >
-           kExecutedFirst;
+           kRelatedFirst;
   };
   const bool may_have_evidence = options.evidence && !stricter && !options.ordered &&
                                  options.engine == ModuleEngine::Default && !relation.mismatch &&
-                                 !relation.is_ambiguous && (options.wants_evidence || is_large());
-  if (auto assumed = may_have_evidence ? options.evidence(relation, devices) : std::nullopt) {
+                                 !relation.is_ambiguous;
+  const auto is_evident = [&] {
+    auto assumed = options.evidence(relation, devices);
+    if (!assumed) return false;
+    decision = {};
     decision.devices = devices;
     decision.assumed = std::move(*assumed);
+    return true;
+  };
+  const bool asked_first = may_have_evidence && (options.wants_evidence || is_large());
+  if (asked_first && is_evident()) {
+    // It is a proof.
   } else if (stricter && are_identical(before, after, devices, relation, limits)) {
     decision.devices = devices;
     decision.equality = options.equality;
@@ -90,7 +101,13 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
       if (!options.ordered) accept_if_bitwise_equal(found, *before, *after, relation, limits);
       return found;
     };
-    decision = decide(options.engine);
+    const bool asked_last = may_have_evidence && !asked_first;
+    try {
+      decision = decide(options.engine);
+    } catch (const LimitReached&) {
+      if (!asked_last || !is_evident()) throw;
+    }
+    if (decision.outcome == Outcome::Undecided && asked_last) is_evident();
     if (options.engine == ModuleEngine::All && options.solver && !options.ordered) {
       decision = agreed(std::move(decision), decide(ModuleEngine::Solver));
     }

@@ -128,7 +128,7 @@ struct ComparisonOptions {
   ElementSolver solver = {};  ///< precondition of ModuleEngine::Solver: there is one
   /// If there is evidence that the outputs of the modules are equal, as real numbers, the constants
   /// that it takes as equal (ModuleDecision::assumed). Asked before any other engine if evidence is
-  /// wanted, and of modules that are too large to be executed first.
+  /// wanted, and of modules that take long to be executed; else after them, if they leave it open.
   std::function<std::optional<std::vector<std::string>>(const ModuleRelation&, const Devices&)>
       evidence = {};
   bool wants_evidence = false;

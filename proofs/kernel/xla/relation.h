@@ -198,6 +198,9 @@ class Tensors {
                                                 const std::string& kind);
   std::optional<std::size_t> sum_of_batches(const Moved& moved, const Index& along);
   std::optional<std::size_t> slice_of_dot(const Form& form, std::size_t operand);
+  std::optional<std::size_t> gather_in_order(const Form& form,
+                                             const std::vector<std::size_t>& operands,
+                                             const std::string& kind);
   std::optional<std::size_t> simplified(const Form& form, const std::vector<std::size_t>& operands,
                                         const std::string& kind);
   bool update(std::size_t number);

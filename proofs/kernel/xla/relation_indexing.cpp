@@ -444,7 +444,7 @@ std::optional<Fact> RelatedModules::viewed(const Node& node, const Form& form, c
     return result;
   }
   // Where elements go does not depend on what they are.
-  if (!facts[0]->view || facts[0]->view->kind == View::Kind::Where) return std::nullopt;
+  if (!facts[0]->view) return std::nullopt;
   Fact plain = *facts[0];
   plain.view.reset();
   Node moving = node;
@@ -454,6 +454,16 @@ std::optional<Fact> RelatedModules::viewed(const Node& node, const Form& form, c
   std::optional<Fact> result;
   if (opcode == "reshape" || opcode == "broadcast" || opcode == "transpose") {
     result = moved(moving, form, {&plain}, hint);
+    if (result && is_seen(*facts[0], View::Kind::Where)) {
+      // So do the indices that they are taken at.
+      Fact indices{0, facts[0]->view->of, plain.places, {}};
+      moving.shape.type = type_called(tensors_.at(indices.tensor).kind);
+      const auto of = moved(moving, form, {&indices}, hint);
+      if (!of || of->places != result->places) return std::nullopt;
+      result->view = facts[0]->view;
+      result->view->of = of->tensor;
+      return result;
+    }
   } else if (opcode == "reduce" && facts[0]->view->kind == View::Kind::Within && !facts[1]->view &&
              !facts[1]->partial) {
     // Of one truth value: of integers 1 is not neutral.

@@ -354,6 +354,32 @@ std::optional<std::size_t> Tensors::make(Form form, std::vector<std::size_t> ope
   return intern({std::move(form), std::move(operands), kind, std::move(*sizes)});
 }
 
+/// A gather at single indices, of windows that are the last dimensions, is one at a list of
+/// indices.
+std::optional<std::size_t> Tensors::gather_in_order(const Form& form,
+                                                    const std::vector<std::size_t>& operands,
+                                                    const std::string& kind) {
+  const Index sizes = sizes_of(form, {at(operands[0]).sizes, at(operands[1]).sizes}).value();
+  const Index& windows = form.numbers[0];
+  const std::size_t batches = sizes.size() - windows.size();
+  const bool are_last = std::ranges::all_of(
+      windows, [&](std::int64_t each) { return static_cast<std::size_t>(each) >= batches; });
+  const bool is_listed = at(operands[1]).sizes.size() == 1 && form.numbers[5][0] == 1;
+  if (form.numbers[2].size() != 1 || !form.numbers[3].empty() || is_listed || !are_last)
+    return std::nullopt;
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < batches; ++i) {
+    if (sizes[i] > (std::int64_t{1} << 40U) / count) return std::nullopt;
+    count *= sizes[i];
+  }
+  Form listed = form;
+  std::iota(listed.numbers[0].begin(), listed.numbers[0].end(), 1);
+  listed.numbers[5] = {1};
+  const auto list = make({"reshape", "", {{count}}}, {operands[1]}, at(operands[1]).kind);
+  const auto gathered = list ? make(std::move(listed), {operands[0], *list}, kind) : std::nullopt;
+  return gathered ? make({"reshape", "", {sizes}}, {*gathered}, kind) : std::nullopt;
+}
+
 /// Laws of single operations, by which equal tensors are made the same way.
 std::optional<std::size_t> Tensors::simplified(const Form& form,
                                                const std::vector<std::size_t>& operands,
@@ -373,6 +399,9 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
       const auto free = make_moved_as(indices.operands[1], moved.dimensions);
       return free ? make(form, {operands[0], *free}, kind) : std::nullopt;
     }
+  }
+  if (opcode == "gather") {
+    if (const auto simple = gather_in_order(form, operands, kind)) return simple;
   }
   if (opcode == "iota" && form.numbers[1].size() > 1) {
     const Index size = {element_of(form.numbers[1], form.numbers[0][0])};
