@@ -217,6 +217,7 @@ TEST_CASE("what is looked up is moved with its condition, and in no other way") 
   pair.after = replaced(pair.after, "gr = f32[2,2,8] reshape(g)",
                         "gs = f32[2,2,8] reshape(g)\n  gr = f32[2,2,8] transpose(gs), "
                         "dimensions={1,0,2}");
+  CHECK(related(whole(pair), local(pair), relation_json(pair.held)).index() == 1);
   pair.after =
       replaced(pair.after, "broadcast(or), dimensions={0,1}", "broadcast(or), dimensions={1,0}");
   CHECK(is_related(pair));
