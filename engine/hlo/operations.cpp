@@ -302,18 +302,71 @@ bool is_impure(const Instruction& instruction) {
              std::string::npos;
 }
 
-bool depends_on_order(const Module& module, const Instruction& scatter) {
-  return !scatter.called.empty() &&
-         reducer_of(module.computations[scatter.called[0]]) == Reducer::Unknown &&
-         interpreter::text_attribute(scatter, "unique_indices") != "true";
+bool is_free_of_order(const Computation& reducer) {
+  const auto& all = reducer.instructions;
+  /// The instruction whose result is rounded.
+  const auto unrounded = [&](std::uint32_t at) {
+    const auto rounds = [&](const Instruction& each) {
+      return each.opcode == "convert" && each.operands.size() == 1 && !each.shape.is_tuple &&
+             each.shape.array.type.is_float() && !all[each.operands[0]].shape.is_tuple &&
+             all[each.operands[0]].shape.array.type.is_float();
+    };
+    while (rounds(all[at])) at = all[at].operands[0];
+    return at;
+  };
+  const std::size_t count = reducer.parameters.size() / 2;
+  const auto is_free = [&](std::uint32_t root, std::size_t number) {
+    const Instruction& each = all[unrounded(root)];
+    if (each.operands.size() != 2 || each.shape.is_tuple ||
+        (each.opcode != "xor" &&
+         reducer_of(each.opcode, each.shape.array.type) == Reducer::Unknown))
+      return false;
+    const std::uint32_t a = unrounded(each.operands[0]);
+    const std::uint32_t b = unrounded(each.operands[1]);
+    const std::uint32_t first = reducer.parameters[number];
+    const std::uint32_t second = reducer.parameters[count + number];
+    return (a == first && b == second) || (a == second && b == first);
+  };
+  if (count == 0 || reducer.parameters.size() != 2 * count) return false;
+  const Instruction& root = all[reducer.root];
+  if (root.opcode != "tuple") return count == 1 && is_free(reducer.root, 0);
+  if (root.operands.size() != count) return false;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (!is_free(root.operands[k], k)) return false;
+  }
+  return true;
 }
+
+namespace {
+
+/// Whether the order in which an instruction takes elements decides what it computes.
+bool depends_on_order(const Module& module, const Computation& computation,
+                      const Instruction& each) {
+  static constexpr auto kReductions = std::to_array<std::string_view>(
+      {"all-reduce", "reduce", "reduce-scatter", "reduce-window", "scatter"});
+  const std::string_view opcode = base_opcode(each.opcode);
+  if (std::find(kReductions.begin(), kReductions.end(), opcode) == kReductions.end() ||
+      each.called.empty() || is_free_of_order(module.computations[each.called[0]]))
+    return false;
+  if (opcode != "scatter" || each.operands.empty()) return true;
+  const auto windows = interpreter::list_attribute(each, "update_window_dims");
+  const auto& updates = computation.instructions[each.operands.back()].shape.array.sizes;
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    const bool is_window =
+        std::find(windows.begin(), windows.end(), static_cast<std::int64_t>(i)) != windows.end();
+    if (!is_window && updates[i] > 1) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 std::optional<Openness> new_openness(const Module& before, const Module& after) {
   const auto new_one = [&](const auto& leaves_open) -> const Instruction* {
     const auto first = [&](const Module& module) -> const Instruction* {
       for (const Computation& computation : module.computations) {
         for (const Instruction& each : computation.instructions) {
-          if (leaves_open(module, each)) return &each;
+          if (leaves_open(module, computation, each)) return &each;
         }
       }
       return nullptr;
@@ -321,17 +374,15 @@ std::optional<Openness> new_openness(const Module& before, const Module& after) 
     return first(before) == nullptr ? first(after) : nullptr;
   };
   for (const char* const promise : {"indices_are_sorted", "unique_indices"}) {
-    const Instruction* const found =
-        new_one([&](const Module& /*module*/, const Instruction& each) {
+    const Instruction* const found = new_one(
+        [&](const Module& /*module*/, const Computation& /*computation*/, const Instruction& each) {
           return interpreter::text_attribute(each, promise) == "true";
         });
     if (found != nullptr) return Openness{found, "it promises sorted or unique indices"};
   }
-  const Instruction* const found = new_one([](const Module& module, const Instruction& each) {
-    return each.opcode == "scatter" && depends_on_order(module, each);
-  });
+  const Instruction* const found = new_one(depends_on_order);
   if (found == nullptr) return std::nullopt;
-  return Openness{found, "it may apply updates of one element in any order"};
+  return Openness{found, "it may take elements in any order"};
 }
 
 std::string attributes_text(const Instruction& instruction) {

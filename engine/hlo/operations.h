@@ -27,13 +27,14 @@ bool is_local(const Instruction& instruction);
 /// Whether two executions may differ, or have side effects.
 bool is_impure(const Instruction& instruction);
 
-/// Whether the order in which an element gets its updates decides what it is. XLA leaves the order
-/// open in which a scatter applies updates of one element.
-bool depends_on_order(const Module& module, const Instruction& scatter);
+/// Whether a reducer gives the same, but for rounding, in whatever order it takes elements: sums,
+/// products, extrema, `and`, `or` and `xor`, also of several arrays at once, and rounded.
+bool is_free_of_order(const Computation& reducer);
 
-/// Of `after`, what leaves open more than anything in `before`, or null: a gather or scatter that
-/// promises sorted or unique indices, and computes nothing that is defined if they are not so, or a
-/// scatter that depends on the order of updates.
+/// Of `after`, what leaves open more than anything in `before`, or nothing: a gather or scatter
+/// that promises sorted or unique indices, and computes nothing that is defined if they are not so;
+/// a reduction, or a scatter of several updates, that depends on the order in which it takes
+/// elements, which XLA leaves open.
 struct Openness {
   const Instruction* instruction = nullptr;
   std::string reason;  ///< what it does, one clause

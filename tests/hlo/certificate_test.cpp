@@ -272,6 +272,10 @@ TEST_CASE("p2-check accepts no equality that fails for some inputs") {
        x + "  k = s32[2,1] constant({{1},{1}})\n  u = f32[2] slice(y), slice={[0:2]}\n"
            "  ROOT o = f32[4] scatter(x, k, u), update_window_dims={}, inserted_window_dims={0}, "
            "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=second\n"},
+      // So may elements of a reduction.
+      {x + "  l = f32[1] slice(x), slice={[3:4]}\n  ROOT o = f32[] reshape(l)\n",
+       x + "  z = f32[] constant(0)\n"
+           "  ROOT o = f32[] reduce(x, z), dimensions={0}, to_apply=second\n"},
       // 1/3 is no 0.333.
       {x + "  t = f32[] constant(0.333)\n  b = f32[4] broadcast(t), dimensions={}\n"
            "  ROOT o = f32[4] multiply(x, b)\n",

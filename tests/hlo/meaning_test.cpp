@@ -350,6 +350,58 @@ TEST_CASE("a scatter leaves open in which order updates of one element come") {
   CHECK(verdicts(ones("1, 2"), ones("2, 1")) == "unknown; unknown");
 }
 
+TEST_CASE("a reduction leaves open in which order it takes elements") {
+  const auto module = [](const std::string& reducer, const std::string& body) {
+    return "HloModule m, num_partitions=2\nsecond {\n  a = f32[] parameter(0)\n"
+           "  ROOT b = f32[] parameter(1)\n}\nr {\n  a = f32[] parameter(0)\n  b = f32[] "
+           "parameter(1)\n" +
+           reducer + "}\nENTRY e {\n  x = f32[2,3] parameter(0)\n  z = f32[] constant(0)\n" + body +
+           "}\n";
+  };
+  const std::string reduced = "  ROOT y = f32[3] reduce(x, z), dimensions={0}, to_apply=r\n";
+  const auto in_order = [](const std::string& opcode) {
+    return "  zb = f32[3] broadcast(z), dimensions={}\n"
+           "  x0 = f32[1,3] slice(x), slice={[0:1], [0:3]}\n  r0 = f32[3] reshape(x0)\n"
+           "  x1 = f32[1,3] slice(x), slice={[1:2], [0:3]}\n  r1 = f32[3] reshape(x1)\n  s = "
+           "f32[3] " +
+           opcode + "(zb, r0)\n  ROOT y = f32[3] " + opcode + "(s, r1)\n";
+  };
+  const std::string difference = "  ROOT c = f32[] subtract(a, b)\n";
+  CHECK(verdicts(module(difference, reduced), module(difference, reduced)) == "valid; valid");
+  CHECK(verdicts(module(difference, in_order("subtract")), module(difference, reduced)) ==
+        "unknown; unknown");
+  CHECK(verdicts(module(difference, reduced), module(difference, in_order("subtract"))) ==
+        "unknown; valid");
+  const std::string sum = "  ROOT c = f32[] add(b, a)\n";
+  CHECK(verdicts(module(sum, in_order("add")), module(sum, reduced)) == "unknown; valid");
+  const std::string rounded =
+      "  s = f32[] add(a, b)\n  n = bf16[] convert(s)\n  ROOT c = f32[] convert(n)\n";
+  CHECK(verdicts(module(sum, reduced), module(rounded, reduced)) == "unknown; valid");
+  // What devices send comes in any order, too.
+  const std::string last =
+      "  w = f32[2,3] all-reduce(x), channel_id=1, replica_groups={{0,1}}, "
+      "use_global_device_ids=true, to_apply=second\n  ROOT y = f32[2,3] copy(w)\n";
+  const std::string gathered =
+      "  g = f32[4,3] all-gather(x), channel_id=1, replica_groups={{0,1}}, "
+      "use_global_device_ids=true, dimensions={0}\n"
+      "  ROOT y = f32[2,3] slice(g), slice={[2:4], [0:3]}\n";
+  CHECK(verdicts(module(sum, gathered), module(sum, last)) == "unknown; unknown");
+  CHECK(verdicts(module(sum, last), module(sum, last)) == "valid; valid");
+  // Two updates at once are more open than one after the other.
+  const std::string numbers =
+      ", update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, "
+      "index_vector_dim=1, to_apply=second\n";
+  const std::string both = "  i = s32[2,2] constant({{0,1},{0,1}})\n  u = f32[2] constant({5,7})\n";
+  const std::string at_once = both + "  ROOT y = f32[2,3] scatter(x, i, u)" + numbers;
+  const std::string one_by_one =
+      both +
+      "  i0 = s32[1,2] slice(i), slice={[0:1], [0:2]}\n  u0 = f32[1] slice(u), slice={[0:1]}\n" +
+      "  u1 = f32[1] slice(u), slice={[1:2]}\n  s = f32[2,3] scatter(x, i0, u0)" + numbers +
+      "  ROOT y = f32[2,3] scatter(s, i0, u1)" + numbers;
+  CHECK(verdicts(module(sum, one_by_one), module(sum, at_once)) == "unknown; unknown");
+  CHECK(verdicts(module(sum, one_by_one), module(sum, one_by_one)) == "valid; valid");
+}
+
 TEST_CASE(
     "what a custom call calls is compared by what it computes, whatever the order of its text") {
   const auto module = [](const std::string& body) {

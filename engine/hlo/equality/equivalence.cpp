@@ -119,7 +119,7 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
   if (decision.outcome != Outcome::Established) return decision;
   if (const auto open = new_openness(*before, *after)) {
     decision.outcome = Outcome::Undecided;
-    decision.reason = "Equal if the indices of an operation are as it needs them.";
+    decision.reason = "Equal only if an operation computes what XLA leaves open in one way.";
     decision.unknown = {unknown_operation(*after, *open->instruction, open->reason)};
   }
   return decision;

@@ -247,7 +247,7 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
   const Computation& combiner = module_.computations[instruction.called.at(0)];
   const bool promises_one = text_attribute(instruction, "unique_indices") == "true";
   const bool assigns = combiner.parameters.size() == 2 && combiner.root == combiner.parameters[1];
-  const bool is_open = promises_one || depends_on_order(module_, instruction);
+  const bool is_open = promises_one || !is_free_of_order(combiner);
   std::vector<bool> is_updated(!A::kSymbolic && is_open ? cells.size() : 0);
   std::int64_t next_update = 0;
   for_each_index(updates.shape.sizes, [&](const Index& index) {

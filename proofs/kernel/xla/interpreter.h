@@ -200,10 +200,12 @@ std::vector<Index> mesh_groups(std::string_view text, std::string_view devices);
 bool returns_operand(const std::string& opcode);
 /// Whether an instruction of this kind is more than a function of its operands on one device.
 bool depends_on_device(const std::string& opcode);
+/// Whether the order of an operation's two operands, and of its repetition, does not matter.
+bool is_commutative(const std::string& opcode);
 /// What a computation does with its two parameters, if their order does not matter.
 std::optional<Op> commutative_op(const Computation& computation);
-/// In which order an element gets the updates of a scatter is left open. Where it decides what the
-/// element is, and only the module after has such a scatter, modules are not equal.
+/// In which order a reduction takes elements, or a scatter the updates of one, is left open. Where
+/// it decides what is computed in the module after, and in none before, they are not equal.
 void require_no_new_order(const Module& before, const Module& after);
 
 /// The rows of `{[0:4:2], [1:3]}`, with steps.
