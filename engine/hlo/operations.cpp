@@ -304,35 +304,31 @@ bool is_impure(const Instruction& instruction) {
 
 bool is_free_of_order(const Computation& reducer) {
   const auto& all = reducer.instructions;
-  /// The instruction whose result is rounded.
-  const auto unrounded = [&](std::uint32_t at) {
-    const auto rounds = [&](const Instruction& each) {
-      return each.opcode == "convert" && each.operands.size() == 1 && !each.shape.is_tuple &&
-             each.shape.array.type.is_float() && !all[each.operands[0]].shape.is_tuple &&
-             all[each.operands[0]].shape.array.type.is_float();
+  const auto is_rounded = [&](std::uint32_t at) {
+    const auto is_float = [&](std::uint32_t number) {
+      return !all[number].shape.is_tuple && all[number].shape.array.type.is_float();
     };
-    while (rounds(all[at])) at = all[at].operands[0];
+    return all[at].opcode == "convert" && all[at].operands.size() == 1 && is_float(at) &&
+           is_float(all[at].operands[0]);
+  };
+  const auto unrounded = [&](std::uint32_t at) {
+    while (is_rounded(at)) at = all[at].operands[0];
     return at;
   };
   const std::size_t count = reducer.parameters.size() / 2;
-  const auto is_free = [&](std::uint32_t root, std::size_t number) {
-    const Instruction& each = all[unrounded(root)];
-    if (each.operands.size() != 2 || each.shape.is_tuple ||
-        (each.opcode != "xor" &&
-         reducer_of(each.opcode, each.shape.array.type) == Reducer::Unknown))
-      return false;
-    const std::uint32_t a = unrounded(each.operands[0]);
-    const std::uint32_t b = unrounded(each.operands[1]);
-    const std::uint32_t first = reducer.parameters[number];
-    const std::uint32_t second = reducer.parameters[count + number];
-    return (a == first && b == second) || (a == second && b == first);
-  };
-  if (count == 0 || reducer.parameters.size() != 2 * count) return false;
-  const Instruction& root = all[reducer.root];
-  if (root.opcode != "tuple") return count == 1 && is_free(reducer.root, 0);
-  if (root.operands.size() != count) return false;
+  std::vector<std::uint32_t> roots = {reducer.root};
+  if (all[reducer.root].opcode == "tuple") roots = all[reducer.root].operands;
+  if (roots.size() != count || reducer.parameters.size() != 2 * count) return false;
   for (std::size_t k = 0; k < count; ++k) {
-    if (!is_free(root.operands[k], k)) return false;
+    const Instruction& each = all[unrounded(roots[k])];
+    const std::uint32_t sides[] = {reducer.parameters[k], reducer.parameters[count + k]};
+    std::vector<std::uint32_t> operands;
+    for (const std::uint32_t operand : each.operands) operands.push_back(unrounded(operand));
+    const bool is_commutative =
+        !each.shape.is_tuple &&
+        (each.opcode == "xor" ||
+         reducer_of(each.opcode, each.shape.array.type) != Reducer::Unknown);
+    if (!is_commutative || !std::ranges::is_permutation(operands, sides)) return false;
   }
   return true;
 }
@@ -352,9 +348,7 @@ bool depends_on_order(const Module& module, const Computation& computation,
   const auto windows = interpreter::list_attribute(each, "update_window_dims");
   const auto& updates = computation.instructions[each.operands.back()].shape.array.sizes;
   for (std::size_t i = 0; i < updates.size(); ++i) {
-    const bool is_window =
-        std::find(windows.begin(), windows.end(), static_cast<std::int64_t>(i)) != windows.end();
-    if (!is_window && updates[i] > 1) return true;
+    if (!interpreter::contains(windows, i) && updates[i] > 1) return true;
   }
   return false;
 }

@@ -212,15 +212,11 @@ std::pair<ModuleDecision, bool> related_outputs(ComparisonContext& context,
   return {decision, false};
 }
 
-/// By symbolic evaluation of a module before partitioning and a partitioned one: with names for the
-/// tensors of the former, else without.
-ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
-                                  const std::shared_ptr<const Module>& partitioned,
+/// By symbolic evaluation of a module before partitioning and a partitioned one, in this order:
+/// with names for the tensors of the former, else without.
+ModuleDecision evaluated_relation(const std::vector<Flow>& flows, Fingerprints& fingerprints,
                                   const Devices& devices, const ModuleRelation& relation,
                                   bool executed_next, const Limits& limits) {
-  Fingerprints fingerprints;
-  const std::vector<Flow> flows = {flow_of(global, devices, fingerprints, limits),
-                                   flow_of(partitioned, devices, fingerprints, limits)};
   const std::vector<Node>& nodes = flows[0].nodes;
   const auto local = std::find_if(nodes.begin(), nodes.end(), depends_on_device);
   if (local != nodes.end()) {
@@ -228,7 +224,7 @@ ModuleDecision evaluated_relation(const std::shared_ptr<const Module>& global,
         undecided(devices, fmt::format("{} {} of the unpartitioned module depends on the device.",
                                        local->instruction->opcode, local->instruction->name));
     decision.unknown = {
-        unknown_operation(*global, *local->instruction, "it depends on the device")};
+        unknown_operation(*flows[0].module, *local->instruction, "it depends on the device")};
     return decision;
   }
   ModuleDecision decision;
@@ -252,16 +248,16 @@ ModuleDecision compare_with_unpartitioned(const std::shared_ptr<const Module>& b
                                           const Devices& devices, const ModuleRelation& relation,
                                           double operations, const ComparisonOptions& options,
                                           const Limits& limits) {
-  for (const auto& module : {before, after}) {  // what has no meaning is not executed
-    Fingerprints fingerprints;
-    flow_of(module, devices, fingerprints, limits);
-  }
   const bool global_first = relation.before == Form::Global;
+  // Whatever engine is used: what has no meaning is not executed.
+  Fingerprints fingerprints;
+  const std::vector<Flow> flows = {
+      flow_of(global_first ? before : after, devices, fingerprints, limits),
+      flow_of(global_first ? after : before, devices, fingerprints, limits)};
   const bool executed_next = options.engine == ModuleEngine::Default && operations <= kMaxAttempted;
   const auto evaluate = [&] {
     ModuleDecision decision =
-        evaluated_relation(global_first ? before : after, global_first ? after : before, devices,
-                           relation, executed_next, limits);
+        evaluated_relation(flows, fingerprints, devices, relation, executed_next, limits);
     decision.symbolic = decision.outcome;
     return decision;
   };

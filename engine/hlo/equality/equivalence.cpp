@@ -62,7 +62,8 @@ std::optional<std::string> partition_mismatch(const Module& before, const Module
                      *after.partitions);
 }
 
-/// Of modules that take more operations on elements, evidence is asked for before they are executed.
+/// Of modules that take more operations on elements, evidence is asked for before they are
+/// executed.
 constexpr double kRelatedFirst = 1e6;
 
 /// The decision about the outputs.
@@ -119,7 +120,8 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
   if (decision.outcome != Outcome::Established) return decision;
   if (const auto open = new_openness(*before, *after)) {
     decision.outcome = Outcome::Undecided;
-    decision.reason = "Equal only if an operation computes what XLA leaves open in one way.";
+    decision.reason =
+        "The values are equal, but the module after leaves open more than the module before.";
     decision.unknown = {unknown_operation(*after, *open->instruction, open->reason)};
   }
   return decision;

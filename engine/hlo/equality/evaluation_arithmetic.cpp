@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/hlo/equality/evaluation.h"
+#include "engine/hlo/interpreter/element_operation.h"
 
 namespace p2::hlo {
 namespace {
@@ -145,7 +146,8 @@ Evaluation::Answer Evaluation::fold_numbers(const Node& node, const std::vector<
     const auto holds = compared(node.instruction->attributes.direction, first, numbers[1]);
     // A zero has no sign, which the order of all floating-point numbers looks at.
     const bool are_zero = first.is_zero() && numbers[1].is_zero();
-    if (are_zero && node.instruction->attributes.others.find("TOTALORDER") != std::string::npos)
+    if (are_zero &&
+        interpreter::orders_totally({.attributes = node.instruction->attributes.others}))
       return std::nullopt;
     if (holds) result = whole(*holds ? 1 : 0);
   } else if (opcode == "clamp" && numbers.size() == 3) {

@@ -73,7 +73,7 @@ constexpr std::size_t kMaxAlike = 2;
 /// An output's addends are looked for in so many instructions.
 constexpr std::size_t kMaxAddendSteps = 256;
 constexpr std::size_t kMaxInputsShown = 8;
-/// Inputs of a few layers.
+/// Of inputs whose shape many have, so many at most are not 0 together: those of a few layers.
 constexpr std::size_t kWindow = 128;
 /// Inputs that are 0 leave numbers known if they leave this part of those that others do.
 constexpr double kKnownPart = 0.5;
@@ -306,8 +306,7 @@ class BlockExecution {
     for (const BlockDraw& next : all) {
       if (closer_work_ + blocks_.operations > kMaxBlockWork) break;
       closer_work_ += blocks_.operations;
-      const Execution first = execute(next);
-      if (auto found = confirmed(next, first)) return found;
+      if (auto found = confirmed(next, execute(next))) return found;
     }
     return std::nullopt;
   }

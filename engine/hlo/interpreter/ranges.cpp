@@ -301,8 +301,7 @@ NumberRange Ranges::of_points(const ElementOperation& operation,
   if (operation.from.is_float() && operation.code == Element::Compare) {
     const double distance = points[0].real - points[1].real;
     const double disturbed = shadows[0].real - shadows[1].real;
-    const bool has_signs = orders_totally(operation) && points[0].real == 0 && points[1].real == 0;
-    result.arbitrary = result.arbitrary || has_signs || is_near(distance, disturbed);
+    result.arbitrary = result.arbitrary || is_near(distance, disturbed);
     return result;
   }
   const bool is_hidden =

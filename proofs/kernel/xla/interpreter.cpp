@@ -69,15 +69,15 @@ namespace {
 
 /// Whether a reducer is commutative, of several arrays at once for each, rounded or not.
 bool is_free_of_order(const Computation& reducer) {
-  const auto unrounded = [&](std::uint32_t at) {
-    const auto type = [&](std::uint32_t number) -> const Shape& {
-      return reducer.instructions.at(number).shape;
+  const auto is_rounded = [&](const Instruction& each) {
+    const auto is_float = [](const Shape& shape) {
+      return !shape.is_tuple && shape.type.is_float();
     };
-    for (const Instruction* each = &reducer.instructions.at(at);
-         each->opcode == "convert" && !type(at).is_tuple && type(at).type.is_float() &&
-         !type(each->operands.at(0)).is_tuple && type(each->operands[0]).type.is_float();
-         each = &reducer.instructions.at(at))
-      at = each->operands[0];
+    return each.opcode == "convert" && is_float(each.shape) &&
+           is_float(reducer.instructions.at(each.operands.at(0)).shape);
+  };
+  const auto unrounded = [&](std::uint32_t at) {
+    while (is_rounded(reducer.instructions.at(at))) at = reducer.instructions[at].operands[0];
     return at;
   };
   const std::size_t count = reducer.parameters.size() / 2;
@@ -106,8 +106,7 @@ bool depends_on_order(const Module& module, const Computation& computation,
   const Index windows = each.numbers("update_window_dims");
   const Index& updates = computation.instructions.at(each.operands.back()).shape.sizes;
   for (std::size_t k = 0; k < updates.size(); ++k) {
-    const bool is_window = std::ranges::count(windows, static_cast<std::int64_t>(k)) != 0;
-    if (!is_window && updates[k] > 1) return true;
+    if (!contains(windows, k) && updates[k] > 1) return true;
   }
   return false;
 }

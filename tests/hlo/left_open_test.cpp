@@ -1,0 +1,145 @@
+// What XLA leaves open, and promises that decide it: a rewrite may bring in neither, and runs
+// refute nothing by them.
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "engine/hlo/equality/equivalence.h"
+#include "tests/hlo/modules.h"
+
+namespace p2::hlo {
+
+TEST_CASE("a rewrite may not promise what nobody promised") {
+  const auto module = [](const std::string& attributes) {
+    return module_text(
+        "  x = f32[6] parameter(0)\n  i = s32[3] parameter(1)\n"
+        "  u = f32[3] parameter(2)\n"
+        "  ROOT r = f32[6] scatter(x, i, u), update_window_dims={}, "
+        "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+        "index_vector_dim=1, to_apply=add" +
+        attributes + "\n");
+  };
+  for (const std::string promise : {", indices_are_sorted=true", ", unique_indices=true"}) {
+    CHECK(verdicts(module(""), module(promise)) == "unknown; unknown");
+    CHECK(verdicts(module(promise), module(promise)) == "valid; valid");
+    CHECK(verdicts(module(promise), module("")) == "unknown; valid");
+  }
+}
+
+TEST_CASE("a sort that is not stable leaves the order of equal elements open") {
+  const auto module = [](const std::string& keys, const std::string& attributes) {
+    return "HloModule m\nless {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n"
+           "  c = f32[] parameter(2)\n  d = f32[] parameter(3)\n"
+           "  ROOT l = pred[] compare(a, b), direction=LT\n}\nENTRY e {\n"
+           "  x = f32[4] parameter(0)\n  i = s32[4] parameter(1)\n  k = s32[4] " +
+           keys + "\n  s = (s32[4], f32[4]) sort(k, x), dimensions={0}, to_apply=less" +
+           attributes + "\n  ROOT r = f32[4] get-tuple-element(s), index=1\n}\n";
+  };
+  const std::string stable = ", is_stable=true";
+  for (const std::string keys : {"copy(i)", "constant({1, 0, 1, 0})"}) {
+    CAPTURE(keys);
+    CHECK(verdicts(module(keys, stable), module(keys, stable)) == "valid; valid");
+    CHECK(verdicts(module(keys, ""), module(keys, "")) == "valid; valid");
+    CHECK(verdicts(module(keys, stable), module(keys, "")) == "unknown; unknown");
+  }
+  const std::string different = "constant({3, 0, 1, 2})";
+  ComparisonOptions interpreter;
+  interpreter.engine = ModuleEngine::Interpreter;
+  CHECK(summary(compared(module(different, stable), module(different, ""), interpreter)) ==
+        "valid");
+}
+
+TEST_CASE("a scatter leaves open in which order updates of one element come") {
+  const auto module = [](const std::string& indices, const std::string& body) {
+    return "HloModule m\nset {\n  a = f32[] parameter(0)\n  ROOT b = f32[] parameter(1)\n}\n"
+           "ENTRY e {\n  x = f32[4] parameter(0)\n  u = f32[2] parameter(1)\n"
+           "  i = s32[2] parameter(2)\n  two = s32[2] constant({2, 2})\n"
+           "  j = s32[2] remainder(i, two)\n  k = s32[2] " +
+           indices + "\n" + body + "}\n";
+  };
+  const std::string numbers =
+      ", update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+      "index_vector_dim=1, to_apply=set\n";
+  const std::string in_order = "  ROOT s = f32[4] scatter(x, k, u)" + numbers;
+  const std::string reversed =
+      "  kr = s32[2] reverse(k), dimensions={0}\n  ur = f32[2] reverse(u), dimensions={0}\n"
+      "  ROOT s = f32[4] scatter(x, kr, ur)" +
+      numbers;
+  const std::string last =
+      "  one = s32[] constant(1)\n  u1 = f32[1] slice(u), slice={[1:2]}\n"
+      "  ROOT s = f32[4] dynamic-update-slice(x, u1, one)\n";
+  for (const std::string indices : {"copy(j)", "constant({1, 1})"}) {
+    CAPTURE(indices);
+    CHECK(verdicts(module(indices, in_order), module(indices, in_order)) == "valid; valid");
+    CHECK(verdicts(module(indices, in_order), module(indices, reversed)) == "unknown; unknown");
+  }
+  const std::string same = "constant({1, 1})";
+  CHECK(verdicts(module(same, last), module(same, in_order)) == "unknown; unknown");
+  CHECK(verdicts(module(same, in_order), module(same, last)) == "unknown; valid");
+  // What no two updates name is not open, nor what they all agree in.
+  const std::string different = "constant({3, 1})";
+  CHECK(verdicts(module(different, in_order), module(different, reversed)) == "unknown; valid");
+  CHECK(verdicts(module(different, in_order), module("constant({1, 3})", in_order)) ==
+        "unknown; invalid value");
+  const auto ones = [&](const std::string& constant) {
+    return module(same, "  c = f32[2] constant({" + constant + "})\n  ROOT s = f32[4] " +
+                            "scatter(x, k, c)" + numbers);
+  };
+  CHECK(verdicts(ones("1, 1"), ones("2, 2")) == "unknown; invalid value");
+  CHECK(verdicts(ones("1, 2"), ones("2, 1")) == "unknown; unknown");
+}
+
+TEST_CASE("a reduction leaves open in which order it takes elements") {
+  const auto module = [](const std::string& reducer, const std::string& body) {
+    return "HloModule m, num_partitions=2\nsecond {\n  a = f32[] parameter(0)\n"
+           "  ROOT b = f32[] parameter(1)\n}\nr {\n  a = f32[] parameter(0)\n  b = f32[] "
+           "parameter(1)\n" +
+           reducer + "}\nENTRY e {\n  x = f32[2,3] parameter(0)\n  z = f32[] constant(0)\n" + body +
+           "}\n";
+  };
+  const std::string reduced = "  ROOT y = f32[3] reduce(x, z), dimensions={0}, to_apply=r\n";
+  const auto in_order = [](const std::string& opcode) {
+    return "  zb = f32[3] broadcast(z), dimensions={}\n"
+           "  x0 = f32[1,3] slice(x), slice={[0:1], [0:3]}\n  r0 = f32[3] reshape(x0)\n"
+           "  x1 = f32[1,3] slice(x), slice={[1:2], [0:3]}\n  r1 = f32[3] reshape(x1)\n  s = "
+           "f32[3] " +
+           opcode + "(zb, r0)\n  ROOT y = f32[3] " + opcode + "(s, r1)\n";
+  };
+  const std::string difference = "  ROOT c = f32[] subtract(a, b)\n";
+  CHECK(verdicts(module(difference, reduced), module(difference, reduced)) == "valid; valid");
+  CHECK(verdicts(module(difference, in_order("subtract")), module(difference, reduced)) ==
+        "unknown; unknown");
+  CHECK(verdicts(module(difference, reduced), module(difference, in_order("subtract"))) ==
+        "unknown; valid");
+  const std::string sum = "  ROOT c = f32[] add(b, a)\n";
+  CHECK(verdicts(module(sum, in_order("add")), module(sum, reduced)) == "unknown; valid");
+  const std::string rounded =
+      "  s = f32[] add(a, b)\n  n = bf16[] convert(s)\n  ROOT c = f32[] convert(n)\n";
+  CHECK(verdicts(module(sum, reduced), module(rounded, reduced)) == "unknown; valid");
+  // What devices send comes in any order, too.
+  const std::string last =
+      "  w = f32[2,3] all-reduce(x), channel_id=1, replica_groups={{0,1}}, "
+      "use_global_device_ids=true, to_apply=second\n  ROOT y = f32[2,3] copy(w)\n";
+  const std::string gathered =
+      "  g = f32[4,3] all-gather(x), channel_id=1, replica_groups={{0,1}}, "
+      "use_global_device_ids=true, dimensions={0}\n"
+      "  ROOT y = f32[2,3] slice(g), slice={[2:4], [0:3]}\n";
+  CHECK(verdicts(module(sum, gathered), module(sum, last)) == "unknown; unknown");
+  CHECK(verdicts(module(sum, last), module(sum, last)) == "valid; valid");
+  // Two updates at once are more open than one after the other.
+  const std::string numbers =
+      ", update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, "
+      "index_vector_dim=1, to_apply=second\n";
+  const std::string both = "  i = s32[2,2] constant({{0,1},{0,1}})\n  u = f32[2] constant({5,7})\n";
+  const std::string at_once = both + "  ROOT y = f32[2,3] scatter(x, i, u)" + numbers;
+  const std::string one_by_one =
+      both +
+      "  i0 = s32[1,2] slice(i), slice={[0:1], [0:2]}\n  u0 = f32[1] slice(u), slice={[0:1]}\n" +
+      "  u1 = f32[1] slice(u), slice={[1:2]}\n  s = f32[2,3] scatter(x, i0, u0)" + numbers +
+      "  ROOT y = f32[2,3] scatter(s, i0, u1)" + numbers;
+  CHECK(verdicts(module(sum, one_by_one), module(sum, at_once)) == "unknown; unknown");
+  CHECK(verdicts(module(sum, one_by_one), module(sum, one_by_one)) == "valid; valid");
+}
+
+}  // namespace p2::hlo
