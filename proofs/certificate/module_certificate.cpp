@@ -79,9 +79,9 @@ std::string text_of(const Problem& json) {
   return json.dump(-1, ' ', false, Problem::error_handler_t::replace) + "\n";
 }
 
-/// The names of constants that are printed without their elements.
+/// The names of constants that are printed without their elements, but for one of two of them.
 std::set<std::string> elided_constants(const std::string& text) {
-  std::set<std::string> names;
+  std::set<std::string> names, twice;
   const std::string elided = " constant({...})";
   for (std::size_t at = text.find(elided); at != std::string::npos;
        at = text.find(elided, at + 1)) {
@@ -89,8 +89,10 @@ std::set<std::string> elided_constants(const std::string& text) {
     const std::size_t equals = text.find(" = ", line);
     if (equals > at) continue;
     const std::size_t name = text.find_last_of(" %\n", equals - 1) + 1;
-    names.insert(text.substr(name, equals - name));
+    const std::string found = text.substr(name, equals - name);
+    if (!names.insert(found).second) twice.insert(found);
   }
+  for (const std::string& each : twice) names.erase(each);
   return names;
 }
 

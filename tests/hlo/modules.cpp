@@ -38,6 +38,15 @@ std::shared_ptr<const Module> module_of(const std::string& text) {
   return std::make_shared<const Module>(read_hlo("test.hlo", text));
 }
 
+std::variant<CertificateFiles, std::string> certified_equal(const std::string& before,
+                                                            const std::string& after) {
+  ModuleDecision decision;
+  decision.outcome = Outcome::Established;
+  decision.devices.partitions = 2;
+  decision.relation = std::make_shared<const ModuleRelation>();
+  return module_certificate({before, after}, decision, {});
+}
+
 ModuleDecision compared(const std::string& before, const std::string& after,
                         const ComparisonOptions& options) {
   return compare(module_of(before), module_of(after), options, {});

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <variant>
 
 #include "engine/hlo/equality/equivalence.h"
+#include "proofs/certificate/subject_certificates.h"
 
 namespace p2::hlo {
 
@@ -16,6 +18,11 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 std::shared_ptr<const Module> module_of(const std::string& text);
 ModuleDecision compared(const std::string& before, const std::string& after,
                         const ComparisonOptions& options = {});
+
+/// The certificate that modules are equal on two devices, each with inputs of its own; or why
+/// p2-check accepts none.
+std::variant<CertificateFiles, std::string> certified_equal(const std::string& before,
+                                                            const std::string& after);
 
 /// The outcome and the rule: `valid`, `invalid contributions`, …
 std::string summary(const ModuleDecision& decision);

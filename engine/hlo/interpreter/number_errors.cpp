@@ -347,7 +347,9 @@ double error_of_either(const Scalar& a, const Scalar& b, double error) {
 
 Scalar function_of_reals(Element code, const Scalar& x, const Scalar& y) {
   const double result = real_function(code, x.real, y.real);
-  return {result, 0, has_step(code, x, y), error_of(code, x, y, result)};
+  // Real numbers have no square root of −1.
+  const bool is_none = std::isnan(result) && std::isfinite(x.real) && std::isfinite(y.real);
+  return {result, 0, is_none || has_step(code, x, y), error_of(code, x, y, result)};
 }
 
 bool is_unclear(const ElementOperation& comparison, const Scalar& a, const Scalar& b) {

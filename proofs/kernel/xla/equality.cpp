@@ -47,6 +47,7 @@ class Comparison {
       outputs_.push_back(arrays_of(main.instructions[main.root].shape));
     }
     require_no_new_order(modules_[0], modules_[1]);
+    for (const Module& module : modules_) require_one_of_every_name(module);
     if (is_written) read_origins(problem["written_from"]);
     read_relation(problem["relation"]);
   }
@@ -221,7 +222,8 @@ class Comparison {
             if (!std::isfinite(a.low) || !std::isfinite(b.low)) return;
             const double size = std::max(std::fabs(a.low), std::fabs(b.low));
             scales[output] = std::max(scales[output], size);
-            if (std::fabs(a.low - b.low) > tolerance * size)
+            // Beside a number stands its error.
+            if (std::fabs(a.low - b.low) > tolerance * size + a.high + b.high)
               pairs.push_back({a, b, type, device, output, index});
           });
     std::erase_if(pairs, [&](const Pair& pair) {
@@ -229,6 +231,18 @@ class Comparison {
              !(std::fabs(pair.before.low - pair.after.low) > tolerance / 10 * scales[pair.output]);
     });
     return pairs;
+  }
+
+  /// A name stands for the elements of one constant.
+  void require_one_of_every_name(const Module& module) const {
+    std::set<std::string> names;
+    for (const auto& [name, computation] : module.computations) {
+      for (const Instruction& each : computation.instructions) {
+        const bool is_named = each.opcode == "constant" && equal_.contains(each.name);
+        if (is_named && !names.insert(each.name).second)
+          malformed("two constants called " + printable(each.name));
+      }
+    }
   }
 
   static std::vector<Shape> inputs_of(const Module& module) {

@@ -24,11 +24,11 @@ struct Elements {
 };
 
 /// Sums, maxima and minima apart. Not by a reduction's initial value if something is added to it.
+/// What is not listed, as operations on bits, may be zero.
 const std::map<std::string, Elements, std::less<>> kElements = {
     {"abs", {Zeros::First, true}},
     {"broadcast", {Zeros::First, true}},
     {"cbrt", {Zeros::First, true}},
-    {"ceil", {Zeros::First}},
     {"clamp", {Zeros::Any, true}},
     {"concatenate", {Zeros::Any, true}},
     {"constant", {Zeros::None, true}},
@@ -40,9 +40,8 @@ const std::map<std::string, Elements, std::less<>> kElements = {
     {"erf", {Zeros::First}},
     {"exponential", {Zeros::None, true}},
     {"exponential-minus-one", {Zeros::First}},
-    {"floor", {Zeros::First}},
-    {"function", {Zeros::Any}},
     {"gather", {Zeros::First, true}},
+    {"input", {Zeros::None, true}},
     {"log-plus-one", {Zeros::First}},
     {"logistic", {Zeros::None, true}},
     {"loop", {Zeros::First, true}},
@@ -53,11 +52,8 @@ const std::map<std::string, Elements, std::less<>> kElements = {
     {"pad", {Zeros::Any, true}},
     {"power", {Zeros::First}},
     {"reduce", {Zeros::Any}},
-    {"remainder", {Zeros::First}},
     {"reshape", {Zeros::First, true}},
     {"reverse", {Zeros::First, true}},
-    {"round-nearest-afz", {Zeros::First}},
-    {"round-nearest-even", {Zeros::First}},
     {"rsqrt", {Zeros::None, true}},
     {"scatter", {Zeros::AllButSecond}},
     {"select", {Zeros::AllButFirst, true}},
@@ -117,7 +113,9 @@ bool Tensors::update(std::size_t number) {
   const Tensor& known = at(number);
   const std::string& opcode = known.form.opcode;
   const std::string& text = known.form.text;
-  bool may_be_infinite = opcode == "unknown";
+  const bool calls = opcode != "sort" && text.find("{root") != std::string::npos;
+  bool may_be_infinite = is_one_of(opcode, {"bitcast-convert", "unknown"}) || calls ||
+                         (opcode == "log-plus-one" && !has_input_[number]);
   if (opcode == "constant")
     may_be_infinite = text.starts_with("of the name ") || text.find("inf") != std::string::npos ||
                       text.find("nan") != std::string::npos;
@@ -125,8 +123,8 @@ bool Tensors::update(std::size_t number) {
   Elements elements = found == kElements.end() ? Elements{} : found->second;
   if (opcode == "reduce" && text == "add") elements.zeros = Zeros::First;
   const std::string words = " " + text + " ";
-  bool may_be_zero = known.kind == "pred" ||
-                     is_one_of(opcode, {"collective", "iota", "partition-id", "replica-id"}) ||
+  bool may_be_zero = known.kind == "pred" || found == kElements.end() ||
+                     (opcode == "convert" && known.kind != "float") ||
                      (opcode == "constant" && (words.find(" 0.0/1.0") != std::string::npos ||
                                                words.find(" 0 ") != std::string::npos));
   for (std::size_t k = 0; k < known.operands.size(); ++k) {

@@ -75,6 +75,9 @@ Cell Terms::product(const Cell& a, const Cell& b, const Type& type) {
     if (std::isinf(known)) return number(known);
     return commutative("multiply", a, b, type);
   }
+  for (const Cell* each : {&a, &b}) {
+    if (each->value == pole_.value) return commutative("multiply", a, b, type);
+  }
   for (const Cell* zero : {&a, &b}) {
     const Cell& other = zero == &a ? b : a;
     // 0 · x is 0 only where x is finite for all inputs in range.
@@ -87,9 +90,7 @@ Cell Terms::product(const Cell& a, const Cell& b, const Type& type) {
 
 Cell Terms::inverse(const Cell& a, const Type& type) {
   if (a.value == 0 || is_infinite(a)) {
-    if (is_infinite(a)) return {};
-    const Cell operand[] = {a};
-    return function("inverse", operand, type);
+    return is_infinite(a) ? Cell{} : pole_;
   }
   Cell result{field_.inverse(a.value), order_.inverse(a.exponent), 0, 0, a.nan};
   if (!is_bounded(a) || (a.low <= 0 && a.high >= 0)) return unbounded(result);
@@ -113,19 +114,72 @@ constexpr std::size_t kMaxPieces = 4096;
 
 }  // namespace
 
-/// A cell may have the bounds of one piece only; the integer has those of all its values, with
-/// which it was first met.
+/// As long as it lives, cells are those of one piece.
+class Terms::Within {
+ public:
+  Within(Terms& terms, const Cell& integer, double from, double upto) : terms_(terms) {
+    is_condition_ = from >= integer.low || upto < integer.high;
+    if (is_condition_) terms_.conditions_.push_back({integer.value, from, upto});
+  }
+  ~Within() {
+    if (is_condition_) terms_.conditions_.pop_back();
+  }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+
+ private:
+  Terms& terms_;
+  bool is_condition_ = false;
+};
+
+/// What was found under conditions that hold, too.
+template <typename Thing>
+const Thing* Terms::Conditional<Thing>::find(std::uint64_t value,
+                                             const std::vector<Condition>& conditions) const {
+  const auto found = entries_.find(value);
+  if (found == entries_.end()) return nullptr;
+  const auto follows = [&](const Condition& each) {
+    return std::any_of(conditions.begin(), conditions.end(), [&](const Condition& known) {
+      return known.integer == each.integer && each.from <= known.from && known.upto <= each.upto;
+    });
+  };
+  for (const Entry& entry : found->second) {
+    if (std::all_of(entry.conditions.begin(), entry.conditions.end(), follows)) return &entry.thing;
+  }
+  return nullptr;
+}
+
+template <typename Thing>
+void Terms::Conditional<Thing>::set(std::uint64_t value, const std::vector<Condition>& conditions,
+                                    Thing thing) {
+  std::vector<Entry>& all = entries_[value];
+  auto own = std::find_if(all.begin(), all.end(),
+                          [&](const Entry& entry) { return entry.conditions == conditions; });
+  if (own == all.end() && all.size() == kMost) own = all.end() - 1;
+  if (own == all.end())
+    all.push_back({conditions, std::move(thing)});
+  else
+    *own = {conditions, std::move(thing)};
+}
+
+/// The integer has the bounds of all its values here, with which it was first met.
 auto Terms::shifted(const Cell& a) -> Shifted {
   const auto found = shifted_.find(a.value);
   Shifted result = found == shifted_.end() ? Shifted{a, 0} : found->second;
-  result.integer = integers_.try_emplace(result.integer.value, result.integer).first->second;
+  if (const Cell* known = integers_.find(result.integer.value, conditions_)) {
+    result.integer = *known;
+    return result;
+  }
+  result.integer.low = a.low - result.offset;
+  result.integer.high = a.high - result.offset;
+  result.integer.nan = a.nan;
+  integers_.set(result.integer.value, conditions_, result.integer);
   return result;
 }
 
 auto Terms::pieces_of(const Cell& a) const -> const Pieces* {
-  if (pieces_.empty() || a.is_known()) return nullptr;
-  const auto found = pieces_.find(a.value);
-  return found == pieces_.end() ? nullptr : &found->second;
+  if (!has_pieces_ || a.is_known()) return nullptr;
+  return pieces_.find(a.value, conditions_);
 }
 
 /// integer + offset, with the bounds that it has for from < integer <= upto; others as they are.
@@ -146,6 +200,7 @@ Cell Terms::from_pieces(const Pieces& pieces) {
   const auto add = [&](double upto, const Cell& value) {
     upto = std::min(upto, integer.high);
     if (upto <= from) return;
+    const Within within(*this, integer, from, upto);
     const Cell own = narrowed(value, integer, from, upto);
     if (!flat.empty() && flat.back().value.value == own.value) {
       Cell& last = flat.back().value;
@@ -159,12 +214,13 @@ Cell Terms::from_pieces(const Pieces& pieces) {
     from = upto;
   };
   for (const Piece& piece : pieces.all) {
-    const Pieces* inner = pieces_of(piece.value);
-    if (inner == nullptr || inner->integer.value != integer.value) {
-      add(piece.upto, piece.value);
-      continue;
+    std::vector<Piece> parts = {piece};
+    {
+      const Within within(*this, integer, from, std::min(piece.upto, integer.high));
+      const Pieces* inner = pieces_of(piece.value);
+      if (inner != nullptr && inner->integer.value == integer.value) parts = inner->all;
     }
-    for (const Piece& each : inner->all) add(std::min(each.upto, piece.upto), each.value);
+    for (const Piece& each : parts) add(std::min(each.upto, piece.upto), each.value);
   }
   if (flat.empty()) malformed("an integer without values");
   if (flat.size() == 1) return flat[0].value;
@@ -193,7 +249,8 @@ Cell Terms::from_pieces(const Pieces& pieces) {
   result.low = bounds.low;
   result.high = bounds.high;
   result.nan = bounds.nan;
-  pieces_.insert_or_assign(result.value, Pieces{integer, std::move(flat)});
+  pieces_.set(result.value, conditions_, Pieces{integer, std::move(flat)});
+  has_pieces_ = true;
   return result;
 }
 
@@ -205,6 +262,7 @@ Cell Terms::above_number(const Cell& a, double number) {
     double from = own->integer.low - 1;
     for (const Piece& piece : std::vector<Piece>(own->all)) {
       const double upto = std::min(piece.upto, result.integer.high);
+      const Within within(*this, result.integer, from, upto);
       result.all.push_back(
           {piece.upto, above_number(narrowed(piece.value, result.integer, from, upto), number)});
       from = upto;
@@ -219,7 +277,7 @@ Cell Terms::above_number(const Cell& a, double number) {
 std::optional<Cell> Terms::by_pieces(const Elementwise& operation, Cells operands) {
   const bool of_integers = !operation.from.is_float() && operation.op != Op::BitcastConvert;
   const bool can_be = of_integers || operation.op == Op::Select || operation.op == Op::Multiply;
-  if (pieces_.empty() || !can_be || operands.size() > 3) return std::nullopt;
+  if (!has_pieces_ || !can_be || operands.size() > 3) return std::nullopt;
   Pieces owns[3];
   std::size_t count = 0;
   const Cell* integer = nullptr;
@@ -241,6 +299,7 @@ std::optional<Cell> Terms::by_pieces(const Elementwise& operation, Cells operand
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (!owns[i].all.empty()) upto = std::min(upto, owns[i].all[at[i]].upto);
     }
+    const Within within(*this, result.integer, from, std::min(upto, result.integer.high));
     std::vector<Cell> values;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const Cell& value = owns[i].all.empty() ? operands[i] : owns[i].all[at[i]].value;
@@ -248,13 +307,14 @@ std::optional<Cell> Terms::by_pieces(const Elementwise& operation, Cells operand
     }
     result.all.push_back({upto, apply(operation, values)});
     work_.spend(64);
-    if (upto == kInfinity) return from_pieces(result);
+    if (upto == kInfinity) break;
     if (result.all.size() > kMaxPieces) not_covered("an index of more than 4096 values");
     from = upto;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (!owns[i].all.empty() && owns[i].all[at[i]].upto == upto) ++at[i];
     }
   }
+  return from_pieces(result);
 }
 
 Cell Terms::choose(const Cell& index, const Type& index_type, Cells choices, const Type& type) {
@@ -273,8 +333,9 @@ Cell Terms::choose(const Cell& index, const Type& index_type, Cells choices, con
   Pieces result{all.integer, {}};
   double from = all.integer.low - 1;
   for (const Piece& piece : all.all) {
-    const Shifted moves = shifted(piece.value);
     const double upto = std::min(piece.upto, all.integer.high);
+    const Within within(*this, all.integer, from, upto);
+    const Shifted moves = shifted(piece.value);
     if (piece.value.is_known()) {
       result.all.push_back({piece.upto, choice(piece.value.low)});
     } else if (moves.integer.value == all.integer.value) {

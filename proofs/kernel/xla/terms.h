@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -79,9 +80,11 @@ inline Cell settled(const Cell& cell, const Type& type) {
 inline double lowest(const Type& type) {
   return type.kind == Type::Kind::Signed ? -std::ldexp(1, type.bits - 1) : 0;
 }
+/// Of 64 bits the largest double below it: 2^63 is no such integer.
 inline double highest(const Type& type) {
   if (type.is_boolean()) return 1;
-  return std::ldexp(1, type.kind == Type::Kind::Signed ? type.bits - 1 : type.bits) - 1;
+  const double end = std::ldexp(1, type.kind == Type::Kind::Signed ? type.bits - 1 : type.bits);
+  return type.bits == 64 ? below(end) : end - 1;
 }
 
 class Terms : public Arithmetic {
@@ -91,6 +94,7 @@ class Terms : public Arithmetic {
     std::uint64_t root = 0;
     while (root < 2) root = Hash(key_).add("base").result() % field_.prime;
     base_ = field_.product(root, root);
+    pole_ = Terms::function("inverse", std::array{Cell{}}, type_called("f32"));
   }
 
   Cell input(std::span<const std::uint64_t> keys, const Type& type) override {
@@ -114,8 +118,9 @@ class Terms : public Arithmetic {
                               ? static_cast<std::uint64_t>(value) >= 1ULL << 53U
                               : std::abs(static_cast<double>(value)) >= kExact;
     if (!is_large) return number(static_cast<double>(value));
-    return drawn(Hash(key_).add("large").add(static_cast<std::uint64_t>(value)), lowest(type),
-                 highest(type));
+    Hash hash(key_);
+    hash.add(type.kind == Type::Kind::Unsigned && value < 0 ? "beyond s64" : "large");
+    return drawn(hash.add(static_cast<std::uint64_t>(value)), lowest(type), highest(type));
   }
 
   std::optional<std::int64_t> known(const Cell& cell, const Type& type) override {
@@ -279,6 +284,29 @@ class Terms : public Arithmetic {
     Cell integer;
     double offset = 0;
   };
+  /// from < integer <= upto.
+  struct Condition {
+    std::uint64_t integer = 0;
+    double from = 0, upto = 0;
+    bool operator==(const Condition&) const = default;
+  };
+  class Within;
+  /// What is known of terms by their values, under the conditions of the pieces that they were met
+  /// in: bounds of a cell are those that it has there.
+  template <typename Thing>
+  class Conditional {
+   public:
+    const Thing* find(std::uint64_t value, const std::vector<Condition>& conditions) const;
+    void set(std::uint64_t value, const std::vector<Condition>& conditions, Thing thing);
+
+   private:
+    static constexpr std::size_t kMost = 16;  ///< of one value
+    struct Entry {
+      std::vector<Condition> conditions;
+      Thing thing;
+    };
+    std::unordered_map<std::uint64_t, std::vector<Entry>> entries_;
+  };
   Shifted shifted(const Cell& a);
   const Pieces* pieces_of(const Cell& a) const;
   Cell narrowed(const Cell& a, const Cell& integer, double from, double upto);
@@ -291,13 +319,16 @@ class Terms : public Arithmetic {
   Field order_;
   Field field_;
   std::uint64_t base_ = 0;
+  Cell pole_;  ///< the inverse of 0: no number, with which products are not linear
   std::uint64_t arbitrary_values_ = 0;
   Exact exact_;
   // What is known of terms, by their values.
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> maxima_;  ///< members' values
-  std::unordered_map<std::uint64_t, Cell> integers_;  ///< of pieces, with all their values
   std::unordered_map<std::uint64_t, Shifted> shifted_;
-  std::unordered_map<std::uint64_t, Pieces> pieces_;
+  std::vector<Condition> conditions_;  ///< of the pieces that are being computed
+  Conditional<Cell> integers_;         ///< of pieces, with all their values
+  Conditional<Pieces> pieces_;
+  bool has_pieces_ = false;
   Budget work_;  ///< of operations by pieces, which nest
 };
 

@@ -141,7 +141,11 @@ Cell Terms::convert(const Cell& a, const Type& from, const Type& to) {
     const Cell operand[] = {a};
     return function("convert to " + std::string(to.name), operand, to);
   }
-  if (to.is_float()) return settled(unwrapped(a, from), to);
+  if (to.is_float()) {
+    Cell result = unwrapped(a, from);
+    if (!is_exact(result)) result.high = above(result.high);
+    return settled(result, to);
+  }
   // A value modulo a smaller power of 2 needs no wrapping.
   return to.bits <= from.bits ? a : unwrapped(a, from);
 }
@@ -342,6 +346,18 @@ Cell Terms::apply(const Elementwise& operation, Cells operands) {
 
 Cell Terms::applied(const Elementwise& operation, Cells operands) {
   const Type& to = operation.to;
+  const bool moves =
+      operation.op == Op::Select || (operation.op == Op::Convert && operation.from == to);
+  const bool is_other = operation.from.kind == Type::Kind::Other || to.kind == Type::Kind::Other;
+  if (is_other && !moves) {
+    // Complex numbers, and those of 8 bits.
+    Hash hash(key_);
+    hash.add(static_cast<std::uint64_t>(operation.op));
+    hash.add(static_cast<std::uint64_t>(operation.direction));
+    hash.add(operation.from.name).add(to.name);
+    for (const Cell& operand : operands) hash.add(operand.value);
+    return any(hash, to);
+  }
   switch (operation.op) {
     case Op::Compare:
       return compare(operation.direction, operands[0], operands[1], operation.from);
@@ -362,7 +378,8 @@ Cell Terms::applied(const Elementwise& operation, Cells operands) {
       if (operation.from.is_integer() && to.is_integer() && operation.from.bits == to.bits)
         return operands[0];
       const Cell operand[] = {unwrapped(operands[0], operation.from)};
-      return function("bits of " + std::string(operation.from.name), operand, to);
+      return function("bits of " + std::string(operation.from.name) + " as " + std::string(to.name),
+                      operand, to);
     }
     default:
       break;
