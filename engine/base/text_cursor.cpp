@@ -32,7 +32,8 @@ bool TextCursor::starts_comment() const {
 
 void TextCursor::skip_comment() {
   if (comments_ == Comments::Hash || text_[offset_ + 1] == '/') {
-    while (offset_ < text_.size() && text_[offset_] != '\n') ++offset_;
+    // To XLA a carriage return ends a comment, too.
+    while (offset_ < text_.size() && text_[offset_] != '\n' && text_[offset_] != '\r') ++offset_;
     return;
   }
   offset_ += 2;

@@ -379,6 +379,14 @@ std::optional<Openness> new_openness(const Module& before, const Module& after) 
   return Openness{found, "it may take elements in any order"};
 }
 
+std::string layouts_text(const Shape& shape) {
+  std::string text;
+  for (const ArrayShape& array : shape.arrays()) {
+    if (!array.row_major()) text += fmt::format(" {{{}}}", fmt::join(array.minor_to_major, ","));
+  }
+  return text;
+}
+
 std::string attributes_text(const Instruction& instruction) {
   const Attributes& attributes = instruction.attributes;
   std::string text = fmt::format(
@@ -435,7 +443,7 @@ ComputationSummaries::ComputationSummaries(const Module& module, Fingerprints& f
     bool depends = false;
     bool impure = false;
     for (const Instruction& instruction : computation.instructions) {
-      std::string text = describe(instruction) + "(";
+      std::string text = describe(instruction) + layouts_text(instruction.shape) + "(";
       for (const std::uint32_t operand : instruction.operands) {
         text += fmt::format("{},", values[operand]);
       }

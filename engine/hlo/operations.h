@@ -41,6 +41,9 @@ struct Openness {
 };
 std::optional<Openness> new_openness(const Module& before, const Module& after);
 
+/// Where elements lie in memory, if not in row-major order: what a bitcast reads depends on it.
+std::string layouts_text(const Shape& shape);
+
 /// Everything in the attributes that may change the result, but for what is called.
 std::string attributes_text(const Instruction& instruction);
 

@@ -263,7 +263,7 @@ std::uint64_t LocalOperations<A>::fingerprint(std::uint32_t computation) {
   std::vector<std::uint64_t> values;  // of instructions, whatever their order
   for (const Instruction& instruction : called.instructions) {
     std::uint64_t state = text_hash(instruction.opcode, 0xC0);
-    state = text_hash(to_string(instruction.shape), state);
+    state = text_hash(to_string(instruction.shape) + layouts_text(instruction.shape), state);
     state = text_hash(attributes_text(instruction), state);
     // Two executions of these are not the same.
     const bool is_unlike_others =

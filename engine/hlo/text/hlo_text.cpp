@@ -153,22 +153,36 @@ bool read_known(TextReader& reader, std::string_view name, const Instruction& in
   return true;
 }
 
-/// Of `{xla.sdy.sharding="…",other="…"}`, the strings whose names begin with `xla.sdy.`, without
-/// their escapes, and what says who sends to whom.
-void read_frontend_attributes(std::string_view text, const SourcePosition& where,
-                              Attributes& attributes) {
+/// Without the backslashes of its escapes.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size()) ++i;
+    plain.push_back(text[i]);
+  }
+  return plain;
+}
+
+/// Of `{name="…",other={…}}` every name with its value, escaped as it is.
+template <typename Use>
+void for_each_entry(std::string_view text, const SourcePosition& where, const Use& use) {
   TextReader reader(text, where);
   if (!reader.accept("{")) return;
   while (!reader.next_is("}") && !reader.at_end()) {
     const std::string_view name = reader.raw("=,}", false);
     if (!reader.accept("=")) break;
-    const std::string_view value = reader.next_is("\"") ? reader.quoted() : reader.raw(",}", false);
+    use(name, reader.next_is("\"") ? reader.quoted() : reader.raw(",}", false));
+    if (!reader.accept(",")) break;
+  }
+}
+
+/// Of `{xla.sdy.sharding="…",other="…"}`, the strings whose names begin with `xla.sdy.`, without
+/// their escapes, and what says who sends to whom.
+void read_frontend_attributes(std::string_view text, const SourcePosition& where,
+                              Attributes& attributes) {
+  for_each_entry(text, where, [&](std::string_view name, std::string_view value) {
     if (name.starts_with("xla.sdy.")) {
-      std::string& plain = attributes.shardy[std::string(name)];
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        if (value[i] == '\\' && i + 1 < value.size()) ++i;
-        plain.push_back(value[i]);
-      }
+      attributes.shardy[std::string(name)] += unescaped(value);
     } else if (name == "_xla_send_recv_source_target_pairs") {
       TextReader pairs(value, where);
       attributes.pairs.clear();
@@ -176,12 +190,11 @@ void read_frontend_attributes(std::string_view text, const SourcePosition& where
     } else if (name == "_xla_send_recv_validation") {
       attributes.others += fmt::format("{}={};", name, value);
     }
-    if (!reader.accept(",")) break;
-  }
+  });
 }
 
 /// The meshes in `{mesh = #sdy.mesh<["d"=2, "m"=4]>, …}`, by name.
-std::map<std::string, std::string> read_meshes(std::string_view text) {
+std::map<std::string, std::string> meshes_of(std::string_view text) {
   constexpr std::string_view kMesh = "#sdy.mesh<";
   std::map<std::string, std::string> meshes;
   for (std::size_t at = 0; (at = text.find(kMesh, at)) != std::string_view::npos;) {
@@ -199,6 +212,15 @@ std::map<std::string, std::string> read_meshes(std::string_view text) {
   return meshes;
 }
 
+/// Those of the header's frontend_attributes.
+std::map<std::string, std::string> read_meshes(std::string_view text, const SourcePosition& where) {
+  std::map<std::string, std::string> meshes;
+  for_each_entry(text, where, [&](std::string_view name, std::string_view value) {
+    if (name == "xla.sdy.meshes") meshes = meshes_of(unescaped(value));
+  });
+  return meshes;
+}
+
 /// Whether an attribute names computations: `to_apply`, `calls`, `body`, …
 bool names_computations(std::string_view attribute) { return contains(kComputations, attribute); }
 
@@ -208,7 +230,7 @@ void read_attribute(TextReader& reader, std::string_view name, const Instruction
                     Attributes& attributes) {
   if (read_known(reader, name, instruction, attributes)) return;
   const SourcePosition where = reader.position();
-  const std::string_view value = reader.raw(",})", true);
+  const std::string_view value = reader.value(",})");
   if (value.empty()) reader.unexpected("the value of an attribute");
   if (name == "sharding") {
     attributes.sharding = value;
@@ -272,11 +294,12 @@ class HloReader {
       } else if (attribute == "num_partitions") {
         module_.partitions = reader_.integer("the number of partitions", 1, kMaxDevices);
       } else {
-        const std::string value(reader_.raw(",", true));
+        const SourcePosition where = reader_.position();
+        const std::string value(reader_.value(","));
         if (attribute == "is_scheduled") module_.is_scheduled = value == "true";
         if (attribute == "spmd_parameters_shardings") module_.parameter_shardings = value;
         if (attribute == "spmd_output_sharding") module_.output_sharding = value;
-        if (attribute == "frontend_attributes") module_.meshes = read_meshes(value);
+        if (attribute == "frontend_attributes") module_.meshes = read_meshes(value, where);
       }
     }
   }
@@ -293,7 +316,7 @@ class HloReader {
     };
     while (row()) {
       reader_.word("a row");
-      reader_.raw("", true);
+      reader_.value("");
     }
     return true;
   }
@@ -317,7 +340,7 @@ class HloReader {
     while (reader_.accept(",")) {
       reader_.word("an attribute of a computation");
       reader_.expect("=", "after an attribute");
-      reader_.raw(",", true);
+      reader_.value(",");
     }
     const auto index = static_cast<std::uint32_t>(module_.computations.size());
     if (!computations_.emplace(computation.name, index).second) {

@@ -13,6 +13,8 @@ bool in_word(char ch) {
          ch == '_' || ch == '-' || ch == '.';
 }
 
+bool is_blank(char ch) { return ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n'; }
+
 char closing(char open, bool angles) {
   switch (open) {
     case '<':
@@ -93,14 +95,36 @@ std::string_view TextReader::quoted() {
 }
 
 std::string_view TextReader::raw(std::string_view stops, bool line, bool angles) {
+  return until(stops, line ? End::Line : End::Stop, angles);
+}
+
+std::string_view TextReader::value(std::string_view stops) {
+  return until(stops, End::Value, false);
+}
+
+std::string_view TextReader::until(std::string_view stops, End ends, bool angles) {
+  const bool is_value = ends == End::Value;
   skip_blanks();
   const std::size_t start = offset();
   std::string open;
   while (offset() < text().size()) {
     const char ch = text()[offset()];
-    if (open.empty() && (stops.find(ch) != std::string_view::npos || (line && ch == '\n'))) break;
+    const bool is_comment = is_value && text().substr(offset(), 2) == "/*";
+    const bool is_next = ch == '%' && offset() > start;  // a name
+    const bool ends_value =
+        is_value && (is_blank(ch) || is_next || is_comment || text().substr(offset(), 2) == "//");
+    const bool ends_here =
+        ends_value || (ends == End::Line && ch == '\n') || stops.find(ch) != std::string_view::npos;
+    if (open.empty() && ends_here) break;
+    if (is_comment) {
+      const std::size_t end = text().find("*/", offset() + 2);
+      if (end == std::string_view::npos) fail_here("the comment is not closed, expected '*/'");
+      while (offset() < end + 2) step();
+      continue;
+    }
     if (ch == '"') {
       quoted();
+      if (is_value && open.empty()) break;
       continue;
     }
     const bool arrow = ch == '>' && offset() > 0 && text()[offset() - 1] == '-';
@@ -110,11 +134,11 @@ std::string_view TextReader::raw(std::string_view stops, bool line, bool angles)
       open.pop_back();
     }
     step();
+    if (is_value && open.empty() && ch == '}') break;
   }
   if (!open.empty()) fail_here(fmt::format("found the end, expected '{}'", open.back()));
   std::string_view found = text().substr(start, offset() - start);
-  while (!found.empty() && std::string_view(" \t\r\n").find(found.back()) != std::string_view::npos)
-    found.remove_suffix(1);
+  while (!found.empty() && is_blank(found.back())) found.remove_suffix(1);
   return found;
 }
 

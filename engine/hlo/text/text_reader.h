@@ -46,10 +46,16 @@ class TextReader : public TextCursor {
   /// The text up to a byte of `stops` or, with `line`, the end of the line, outside brackets and
   /// strings, without trailing blanks. Brackets must match; with `angles` also `<>`.
   std::string_view raw(std::string_view stops, bool line, bool angles = false);
+  /// The value of an attribute of HLO: a word, a string, lists in brackets. What XLA reads as the
+  /// next token is no part of it.
+  std::string_view value(std::string_view stops);
   /// Throws InputError at the current byte.
   [[noreturn]] void fail(std::string_view message) const { fail_here(message); }
 
  private:
+  enum class End { Stop, Line, Value };
+  std::string_view until(std::string_view stops, End ends, bool angles);
+
   std::optional<LimitWatch> watch_;
 };
 

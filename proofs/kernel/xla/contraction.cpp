@@ -6,30 +6,6 @@
 #include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {
-namespace {
-
-/// Of one dimension of a window, as XLA prints them: `size=3x3 stride=2x1 pad=0_0x1_1`.
-struct WindowDimension {
-  std::int64_t size = 1, stride = 1, low = 0, high = 0, base_dilation = 1, window_dilation = 1;
-  bool is_reversed = false;
-
-  /// The element that a window's element lies on; nothing in padding and holes.
-  std::optional<std::int64_t> element(std::int64_t position, std::int64_t offset,
-                                      std::int64_t elements) const {
-    const std::int64_t within = is_reversed ? size - 1 - offset : offset;
-    const std::int64_t place = position * stride + within * window_dilation - low;
-    if (place < 0 || place % base_dilation != 0 || place / base_dilation >= elements)
-      return std::nullopt;
-    return place / base_dilation;
-  }
-  /// The number of positions along a dimension.
-  std::int64_t positions(std::int64_t elements) const {
-    const std::int64_t padded =
-        (elements == 0 ? 0 : (elements - 1) * base_dilation + 1) + low + high;
-    const std::int64_t extent = (size - 1) * window_dilation + 1;
-    return padded < extent ? 0 : (padded - extent) / stride + 1;
-  }
-};
 
 std::vector<WindowDimension> window_of(const Instruction& instruction, std::size_t dimensions) {
   std::vector<WindowDimension> window(dimensions);
@@ -39,7 +15,8 @@ std::vector<WindowDimension> window_of(const Instruction& instruction, std::size
   }
   for (const auto part : split(stripped(instruction.attribute("window"), '{', '}'), ' ')) {
     const std::size_t equals = part.find('=');
-    if (equals == std::string_view::npos) continue;
+    if (trimmed(part).empty()) continue;
+    if (equals == std::string_view::npos) malformed("a window");
     const std::string_view key = part.substr(0, equals);
     const auto values = split(part.substr(equals + 1), 'x');
     if (values.size() != dimensions) malformed("a window of other dimensions");
@@ -47,11 +24,12 @@ std::vector<WindowDimension> window_of(const Instruction& instruction, std::size
       WindowDimension& each = window[i];
       if (key == "pad") {
         const auto edges = split(values[i], '_');
-        each.low = integers_in(edges.at(0)).at(0);
-        each.high = integers_in(edges.at(1)).at(0);
+        if (edges.size() != 2) malformed("the padding of a window");
+        each.low = integer(edges[0]);
+        each.high = integer(edges[1]);
         continue;
       }
-      const std::int64_t number = integers_in(values[i]).at(0);
+      const std::int64_t number = integer(values[i]);
       if (key == "size")
         each.size = number;
       else if (key == "stride")
@@ -70,6 +48,33 @@ std::vector<WindowDimension> window_of(const Instruction& instruction, std::size
   }
   return window;
 }
+
+ConvolutionLabels::ConvolutionLabels(const Instruction& convolution) {
+  const std::string labels = convolution.attribute("dim_labels");
+  const std::size_t under = labels.find('_');
+  const std::size_t arrow = labels.find("->");
+  if (under == std::string::npos || arrow == std::string::npos)
+    malformed("labels of a convolution");
+  in = labels.substr(0, under);
+  kernel = labels.substr(under + 1, arrow - under - 1);
+  out = labels.substr(arrow + 2);
+  const std::size_t rank = in.size();
+  if (rank < 2 || rank > 11 || kernel.size() != rank || out.size() != rank)
+    malformed("labels of a convolution");
+  for (std::size_t i = 0; i + 2 < rank; ++i) {
+    for (const auto* each : {&in, &kernel, &out}) find(*each, static_cast<char>('0' + i));
+  }
+  for (const auto* each : {&in, &out}) (void)(find(*each, 'b') + find(*each, 'f'));
+  (void)(find(kernel, 'i') + find(kernel, 'o'));
+}
+
+std::size_t ConvolutionLabels::find(const std::string& text, char label) {
+  const std::size_t at = text.find(label);
+  if (at == std::string::npos) malformed("labels of a convolution");
+  return at;
+}
+
+namespace {
 
 /// Elements converted to the type of the result, in which products are made.
 std::vector<Cell> converted(Arithmetic& arithmetic, const Tensor& tensor, const Type& type) {
@@ -162,23 +167,14 @@ Tensor Interpreter::convolution(const Instruction& instruction, const Tensors& o
   const Tensor& x = *operands[0];
   const Tensor& y = *operands[1];
   const Type& type = instruction.shape.type;
-  // `b01f_01io->b01f`: what every dimension of input, kernel and output is.
-  const std::string labels = instruction.attribute("dim_labels");
-  const std::size_t under = labels.find('_');
-  const std::size_t arrow = labels.find("->");
-  if (under == std::string::npos || arrow == std::string::npos)
-    malformed("labels of a convolution");
-  const std::string in = labels.substr(0, under);
-  const std::string kernel = labels.substr(under + 1, arrow - under - 1);
-  const std::string out = labels.substr(arrow + 2);
+  const ConvolutionLabels labels(instruction);
+  const std::string& in = labels.in;
+  const std::string& kernel = labels.kernel;
+  const std::string& out = labels.out;
   if (in.size() != x.sizes.size() || kernel.size() != y.sizes.size() ||
-      out.size() != instruction.shape.sizes.size() || in.size() < 2)
+      out.size() != instruction.shape.sizes.size())
     malformed("labels of a convolution");
-  const auto find = [](const std::string& text, char label) {
-    const std::size_t at = text.find(label);
-    if (at == std::string::npos) malformed("labels of a convolution");
-    return at;
-  };
+  const auto find = ConvolutionLabels::find;
   const std::size_t spatial = in.size() - 2;
   const auto window = window_of(instruction, spatial);
   const std::int64_t groups = instruction.number("feature_group_count", 1);

@@ -111,6 +111,41 @@ bool depends_on_order(const Module& module, const Computation& computation,
   return false;
 }
 
+/// What the root of a computation uses, operands before their uses, in an order that is that of no
+/// text.
+std::vector<std::uint32_t> order_of_use(const Computation& computation) {
+  std::vector<std::uint32_t> order;
+  std::vector<bool> is_known(computation.instructions.size(), false);
+  std::vector<std::pair<std::uint32_t, std::size_t>> open = {{computation.root, 0}};
+  while (!open.empty()) {
+    auto& [number, next] = open.back();
+    const auto& operands = computation.instructions[number].operands;
+    if (is_known[number] || next == operands.size()) {
+      if (!is_known[number]) order.push_back(number);
+      is_known[number] = true;
+      open.pop_back();
+    } else {
+      open.emplace_back(operands[next++], 0);
+    }
+  }
+  return order;
+}
+
+/// Where elements lie in memory: what a bitcast reads of it depends on that.
+std::string layout_of(const Shape& shape) {
+  std::string text;
+  const auto add = [&](const Index& list) {
+    text += " {";
+    for (const std::int64_t each : list) text += " " + std::to_string(each);
+    text += "}";
+  };
+  const bool is_row_major = std::is_sorted(shape.layout.rbegin(), shape.layout.rend());
+  if (!is_row_major) add(shape.layout);
+  for (const Index& tile : shape.tiles) add(tile);
+  for (const Shape& part : shape.parts) text += layout_of(part) + ",";
+  return text;
+}
+
 }  // namespace
 
 void require_no_new_order(const Module& before, const Module& after) {
@@ -159,12 +194,18 @@ std::string description_of(const Module& module, const Instruction& instruction,
     }
     for (const auto name : split(is_list ? stripped(value, '{', '}') : value)) {
       const Computation& computation = module.called(std::string(trimmed(name)));
-      text += "{root " + std::to_string(computation.root);
-      for (const Instruction& each : computation.instructions) {
+      text += "{root";
+      const std::vector<std::uint32_t> order = order_of_use(computation);
+      std::vector<std::size_t> numbers(computation.instructions.size());
+      for (std::size_t k = 0; k < order.size(); ++k) {
+        const Instruction& each = computation.instructions[order[k]];
+        numbers[order[k]] = k;
         (text += "; ") += each.shape.type.name;
         for (const std::int64_t size : each.shape.sizes) text += " " + std::to_string(size);
+        text += layout_of(each.shape);
         text += " " + description_of(module, each, depth + 1);
-        for (const std::uint32_t operand : each.operands) text += " %" + std::to_string(operand);
+        for (const std::uint32_t operand : each.operands)
+          text += " %" + std::to_string(numbers[operand]);
       }
       text += "}";
     }

@@ -15,11 +15,13 @@ namespace p2::kernel::xla {
 
 /// An element of a tensor. Its meaning is that of the arithmetic that made it.
 struct Cell {
-  /// As a term: its value at a random point, modulo a prime. As a number: an integer or boolean.
+  /// As a term: its value at a random point, modulo a prime. As a number: an integer or boolean;
+  /// of a real number that is not exact, how it was computed.
   std::uint64_t value = 0;
   /// As a term: the same modulo the order of the exponential's base.
   std::uint64_t exponent = 0;
-  /// As a term: bounds of its values for all inputs. As a number: `low` is a real number.
+  /// As a term: bounds of its values for all inputs. As a number: `low` is a real number, `high`
+  /// the largest error it may have.
   double low = 0, high = 0;
   bool nan = false;  ///< as a term: may be NaN or not a number at all; as a number: is arbitrary
 
@@ -207,6 +209,49 @@ std::optional<Op> commutative_op(const Computation& computation);
 /// In which order a reduction takes elements, or a scatter the updates of one, is left open. Where
 /// it decides what is computed in the module after, and in none before, they are not equal.
 void require_no_new_order(const Module& before, const Module& after);
+
+/// Of one dimension of a window, as XLA prints them: `size=3x3 stride=2x1 pad=0_0x1_1`.
+struct WindowDimension {
+  std::int64_t size = 1, stride = 1, low = 0, high = 0, base_dilation = 1, window_dilation = 1;
+  bool is_reversed = false;
+
+  /// The element that a window's element lies on; nothing in padding and holes.
+  std::optional<std::int64_t> element(std::int64_t position, std::int64_t offset,
+                                      std::int64_t elements) const {
+    const std::int64_t within = is_reversed ? size - 1 - offset : offset;
+    const std::int64_t place = position * stride + within * window_dilation - low;
+    if (place < 0 || place % base_dilation != 0 || place / base_dilation >= elements)
+      return std::nullopt;
+    return place / base_dilation;
+  }
+  /// Whether a window is one element, that at its position.
+  bool is_single() const {
+    return size == 1 && stride == 1 && low == 0 && high == 0 && base_dilation == 1;
+  }
+  /// The number of positions along a dimension.
+  std::int64_t positions(std::int64_t elements) const {
+    const std::int64_t padded =
+        (elements == 0 ? 0 : (elements - 1) * base_dilation + 1) + low + high;
+    const std::int64_t extent = (size - 1) * window_dilation + 1;
+    return padded < extent ? 0 : (padded - extent) / stride + 1;
+  }
+};
+
+/// The `window` of a reduce-window, select-and-scatter or convolution.
+std::vector<WindowDimension> window_of(const Instruction& instruction, std::size_t dimensions);
+
+/// What every dimension of input, kernel and output is: `b01f_01io->b01f`.
+struct ConvolutionLabels {
+  std::string in, kernel, out;  ///< of one length, each with all its labels
+
+  explicit ConvolutionLabels(const Instruction& convolution);
+  /// The dimension with a label.
+  static std::size_t find(const std::string& text, char label);
+};
+
+/// The dimension along which a sort is, and whether equal elements keep their order.
+std::size_t sorted_dimension(const Instruction& sort);
+bool is_stable_sort(const Instruction& sort);
 
 /// The rows of `{[0:4:2], [1:3]}`, with steps.
 std::vector<Index> ranges_of(const std::string& text);

@@ -105,6 +105,8 @@ Module read_module(const std::string& text, const std::string& where);
 
 /// Integers in a text, whatever stands between them.
 Index integers_in(std::string_view text);
+/// The integer that a text is.
+std::int64_t integer(std::string_view text);
 /// The comma-separated parts of a text at nesting depth 0.
 std::vector<std::string_view> split(std::string_view text, char separator = ',');
 std::string_view trimmed(std::string_view text);

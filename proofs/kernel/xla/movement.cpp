@@ -455,17 +455,23 @@ Tensor Interpreter::scatter(const Instruction& instruction, const Tensors& opera
   return result;
 }
 
+std::size_t sorted_dimension(const Instruction& sort) {
+  const std::int64_t number = sort.number("dimension", -1);
+  return static_cast<std::size_t>(number >= 0 ? number : sort.numbers("dimensions").at(0));
+}
+
+bool is_stable_sort(const Instruction& sort) {
+  return sort.has("is_stable") && sort.attribute("is_stable") == "true";
+}
+
 /// Lines along the dimension, ordered by the comparator; of equal elements the first stays first.
 /// An unknown function of all operands by what depends on inputs, and where the sort is not stable
 /// and elements that are equal to the comparator differ.
 Value Interpreter::sort(const Instruction& instruction, const Operands& operands) {
   const Scalar less = scalar_function(instruction.attribute("to_apply"));
-  const auto along = static_cast<std::size_t>(instruction.number("dimension", -1) >= 0
-                                                  ? instruction.number("dimension", 0)
-                                                  : instruction.numbers("dimensions").at(0));
+  const std::size_t along = sorted_dimension(instruction);
   const Type boolean = type_called("pred");
-  const bool is_stable =
-      instruction.has("is_stable") && instruction.attribute("is_stable") == "true";
+  const bool is_stable = is_stable_sort(instruction);
   bool is_known = true;
   const auto sorted = [&](std::size_t number, std::size_t, const Tensors& tensors) {
     Tensor result = *tensors.at(number);

@@ -14,15 +14,6 @@ namespace {
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 45;
 
-std::int64_t integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    malformed("not a number in a module: " + printable(text));
-  }
-  return value;
-}
-
 /// A cursor over one line or the header.
 class Line {
  public:
@@ -48,9 +39,9 @@ class Line {
     skip_spaces();
     const std::size_t begin = at_;
     const auto inside = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' ||
-             c == '%';
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
     };
+    if (at_ < text_.size() && text_[at_] == '%') ++at_;
     while (at_ < text_.size() && inside(text_[at_])) ++at_;
     if (at_ == begin) fail("expected a word");
     return text_.substr(begin, at_ - begin);
@@ -76,6 +67,28 @@ class Line {
       }
     }
     return trimmed(text_.substr(begin, at_ - begin));
+  }
+  /// A word, a string, lists in brackets: `b01f_01io->b01f`, `[2,4]<=[8]`. What follows is no part
+  /// of it, with or without a space before.
+  std::string_view value() {
+    const std::string_view found = balanced();
+    int depth = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const char c = found[i];
+      if (c == '"') {
+        for (++i; i < found.size() && found[i] != '"'; ++i) i += found[i] == '\\' ? 1 : 0;
+      }
+      if (c == '(' || c == '{' || c == '[') ++depth;
+      if (c == ')' || c == '}' || c == ']') --depth;
+      if (depth != 0) continue;
+      const bool is_end = c == '"' || c == '}';
+      const bool is_inside = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                             std::string_view("_.-><:@+)]").find(c) != std::string_view::npos ||
+                             (c == '%' && i == 0) || (c == '=' && i > 0 && found[i - 1] == '<');
+      if (is_end ? i + 1 != found.size() : !is_inside) fail("expected one value");
+    }
+    if (found.empty()) fail("expected a value");
+    return found;
   }
   /// What stands between parentheses.
   std::string_view parenthesized() {
@@ -109,7 +122,9 @@ class Line {
         if (trimmed(size).starts_with("<=")) not_covered("sizes that are not fixed");
         if (!trimmed(size).empty()) result.sizes.push_back(integer(trimmed(size)));
       }
-      if (accept("{")) {
+      // A computation begins after a space.
+      if (at_ < text_.size() && text_[at_] == '{') {
+        ++at_;
         const std::string_view layout = balanced_list('}');
         const std::size_t colon = layout.find(':');
         result.layout = integers_in(layout.substr(0, colon));
@@ -157,7 +172,7 @@ void read_attributes(Line& line, Attributes& attributes) {
   while (line.accept(",")) {
     const std::string_view key = line.word();
     if (!line.accept("=")) continue;
-    if (!attributes.emplace(key, line.balanced())) line.fail("an attribute twice");
+    if (!attributes.emplace(key, line.value())) line.fail("an attribute twice");
   }
 }
 
@@ -211,8 +226,7 @@ class Reader {
     }
     read_header(line);
     while (next(line)) {
-      // Lines of the tables of files and functions end otherwise.
-      if (line.ends_with("{")) read_computation(line);
+      if (!line.empty() && !is_of_table(line)) read_computation(line);
     }
     if (module_.entry.empty()) malformed(where_ + " has no entry computation");
     return std::move(module_);
@@ -224,6 +238,22 @@ class Reader {
     const std::size_t end = std::min(text_.find('\n', at_), text_.size());
     line = trimmed(std::string_view(text_).substr(at_, end - at_));
     at_ = end + 1;
+    // A carriage return ends a comment.
+    if (std::any_of(line.begin(), line.end(), [](char c) { return c >= 0 && c < ' '; }))
+      malformed(where_ + ": a control character in: " + shortened(printable(line)));
+    line = trimmed(without_comments(line));
+    return true;
+  }
+
+  /// Of the tables of files and functions: a name, or a number and what has it.
+  bool is_of_table(std::string_view text) const {
+    static const Words kNames("FileLocations FileNames FunctionNames StackFrames");
+    if (kNames.contains(std::string(text))) return true;
+    if (std::isdigit(static_cast<unsigned char>(text[0])) == 0) return false;
+    Line line(text, where_);
+    line.word();
+    line.value();
+    if (!line.done()) line.fail("more than a row of a table");
     return true;
   }
 
@@ -247,6 +277,13 @@ class Reader {
     Line line(header, where_);
     const bool is_entry = line.accept("ENTRY ");
     const std::string name(plain(line.word()));
+    if (!line.accept("{")) {
+      line.parenthesized();
+      line.expect("->");
+      line.shape();
+      line.expect("{");
+    }
+    if (!line.done()) line.fail("more than the begin of a computation");
     Computation computation;
     Numbers numbers;
     std::optional<std::uint32_t> root;
@@ -261,11 +298,16 @@ class Reader {
     numbers.reserve(computation.instructions.capacity());
     for (;;) {
       if (!next(text)) malformed(where_ + ": a computation without end");
+      if (text.empty()) continue;
       if (text.starts_with("}")) break;
-      if (text.empty() || text.starts_with("//")) continue;
       if (text.starts_with("ROOT ")) root = static_cast<std::uint32_t>(numbers.size());
       read_instruction(text, computation, numbers);
     }
+    Line end(text, where_);
+    Attributes attributes;
+    end.expect("}");
+    read_attributes(end, attributes);
+    if (!end.done()) end.fail("more than the end of a computation");
     if (computation.instructions.empty()) malformed(where_ + ": a computation is empty");
     computation.root = root.value_or(static_cast<std::uint32_t>(numbers.size() - 1));
     std::vector<std::uint32_t> parameters(computation.parameters.size(), UINT32_MAX);
@@ -284,21 +326,35 @@ class Reader {
     }
   }
 
-  /// `/*index=5*/` stands before every fifth part of a list.
+  /// `/*index=5*/` stands before every fifth part of a list. What is in strings is no comment.
   std::string_view without_comments(std::string_view text) {
-    if (text.find("/*") == std::string_view::npos) return text;
-    std::string& result = changed_.emplace_back(text);
-    for (std::size_t begin = result.find("/*"); begin != std::string::npos;
-         begin = result.find("/*", begin)) {
-      const std::size_t end = result.find("*/", begin);
-      if (end == std::string::npos) break;
-      result.erase(begin, end + 2 - begin);
+    if (text.starts_with("//")) return {};
+    if (text.find("/*") == std::string_view::npos && text.find("//") == std::string_view::npos)
+      return text;
+    std::string& result = changed_.emplace_back();
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      const std::string_view rest = text.substr(at);
+      std::size_t end = at + 1;
+      if (rest.starts_with("//")) malformed(where_ + ": a comment after " + printable(result));
+      if (rest.starts_with("/*")) {
+        at = text.find("*/", at + 2);
+        if (at == std::string_view::npos) malformed(where_ + ": a comment of several lines");
+        ++at;
+        result += ' ';
+        continue;
+      }
+      if (text[at] == '"') {
+        while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+        end = std::min(end + 1, text.size());
+      }
+      result += text.substr(at, end - at);
+      at = end - 1;
     }
     return result;
   }
 
   void read_instruction(std::string_view text, Computation& computation, Numbers& numbers) {
-    Line line(without_comments(text), where_);
+    Line line(text, where_);
     line.accept("ROOT ");
     Instruction instruction;
     const std::string_view name = plain(line.word());
@@ -402,7 +458,12 @@ const std::string& Instruction::attribute(const std::string& key) const {
 
 Index Instruction::numbers(const std::string& key) const {
   const auto found = attributes.find(key);
-  return found == attributes.end() ? Index{} : integers_in(found->second);
+  Index list;
+  if (found == attributes.end()) return list;
+  for (const std::string_view each : split(stripped(found->second, '{', '}'))) {
+    if (!trimmed(each).empty()) list.push_back(integer(trimmed(each)));
+  }
+  return list;
 }
 
 std::int64_t Instruction::number(const std::string& key, std::int64_t otherwise) const {
@@ -414,6 +475,15 @@ const Computation& Module::called(const std::string& reference) const {
   const auto found = computations.find(std::string(plain(reference)));
   if (found == computations.end()) malformed("no computation is called " + printable(reference));
   return found->second;
+}
+
+std::int64_t integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    malformed("not a number in a module: " + printable(text));
+  }
+  return value;
 }
 
 Module read_module(const std::string& text, const std::string& where) {

@@ -83,6 +83,20 @@ std::int64_t number_along(const std::vector<Axis>& axes, const Index& index) {
   return number;
 }
 
+/// What stands under a name in `{name="…", other={…}}`, without its quotes; escapes stay.
+std::string_view entry_of(std::string_view text, std::string_view name, const char* missing) {
+  std::optional<std::string_view> found;
+  for (const std::string_view each : split(stripped(text, '{', '}'))) {
+    const std::size_t equals = each.find('=');
+    if (equals == std::string_view::npos || Mesh::bare(each.substr(0, equals)) != name) continue;
+    if (found) malformed("twice in a list: " + printable(name));
+    found = trimmed(each.substr(equals + 1));
+    if (found->starts_with('"')) found = stripped(*found, '"', '"');
+  }
+  if (!found) not_covered(missing);
+  return *found;
+}
+
 }  // namespace
 
 std::vector<Index> id_lists(std::string_view text) {
@@ -202,11 +216,8 @@ Sharding Sharding::of_mesh(const std::string& meshes, const std::string& attribu
     if (end == std::string_view::npos) malformed("a sharding");
     return text.substr(begin + open.size(), end - begin - open.size());
   };
-  std::size_t at = attributes.find(key + "=");
-  if (at != std::string::npos) at = attributes.find("sharding_per_value<[", at);
-  if (at == std::string::npos) not_covered("a manual part without " + key);
-  std::string_view value = std::string_view(attributes).substr(at);
-  value = value.substr(0, value.find("]>\""));
+  std::string_view value = entry_of(attributes, key, "a manual part of this form");
+  if (!value.starts_with("#sdy.sharding_per_value<[")) malformed("a sharding");
   for (std::size_t i = 0; i <= number; ++i) {
     const std::size_t next = value.find("<@");
     if (next == std::string_view::npos) malformed("a manual part with too few shardings");
@@ -219,14 +230,14 @@ Sharding Sharding::of_mesh(const std::string& meshes, const std::string& attribu
   if (list == std::string_view::npos || end == std::string_view::npos) malformed("a sharding");
   const std::string_view per_dimension = value.substr(list + 1, end - list - 1);
   if (value.find("unreduced") != std::string_view::npos) not_covered("unreduced axes");
-  const std::size_t mesh_at = meshes.find(name + " = #sdy.mesh<[");
-  if (mesh_at == std::string::npos) not_covered("a mesh that is not in the header");
-  const std::string_view mesh_text = std::string_view(meshes).substr(mesh_at);
+  const std::string_view all_meshes = entry_of(meshes, "xla.sdy.meshes", "a module without meshes");
+  const std::string_view mesh_text = entry_of(all_meshes, name, "a mesh that is not in the header");
+  if (!mesh_text.starts_with("#sdy.mesh<[")) malformed("a mesh");
   if (between(mesh_text, "#sdy.mesh<", '>').find("device_ids") != std::string_view::npos)
     not_covered("the devices of a mesh");
   const Mesh mesh(between(mesh_text, "#sdy.mesh<[", ']'), "");
   const auto manual =
-      axes_of(between(std::string_view(attributes).substr(attributes.find("manual_axes")),
+      axes_of(between(entry_of(attributes, "xla.sdy.manual_axes", "a manual part without axes"),
                       "manual_axes{", '}'),
               mesh);
   std::int64_t all = 1;

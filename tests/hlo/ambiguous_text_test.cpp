@@ -1,0 +1,183 @@
+// Texts that XLA's parser takes for another module than a hasty reader does: white space, comments,
+// strings. (Each was read by jaxlib's parser.) Neither the engines nor p2-check may take them for
+// what they are not.
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <doctest/doctest.h>
+
+#include "tests/hlo/modules.h"
+
+namespace p2::hlo {
+namespace {
+
+std::string with_lines(const std::string& lines) {
+  return "HloModule m, num_partitions=2\n\nENTRY e {\n  p = f32[4] parameter(0)\n" + lines + "}\n";
+}
+
+/// Neither is known to be equal.
+bool is_taken_for_equal(const std::string& before, const std::string& after) {
+  if (std::holds_alternative<CertificateFiles>(certified_equal(before, after))) return true;
+  try {
+    return compared(before, after).outcome == Outcome::Established;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+TEST_CASE("what follows an attribute is the next instruction, with or without white space") {
+  const std::string sum = with_lines("  ROOT a = f32[4] add(p, p)\n");
+  for (const char* follows : {" ROOT %b = f32[4] negate(%a)", "ROOT%b=f32[4]negate(%a)",
+                              "\tROOT\t%b\t=\tf32[4] negate(a)", "\rROOT %b = f32[4] negate(%a)",
+                              "%b=f32[4]negate(%a)"}) {
+    CAPTURE(std::string(follows));
+    for (const char* value :
+         {"metadata={op_name=\"x\"}", "origin={{\"x\"}}", "execution_thread=\"x\"",
+          "schedule_config={}", "is_composite=true"}) {
+      CAPTURE(std::string(value));
+      CHECK_FALSE(is_taken_for_equal(
+          sum, with_lines("  a = f32[4] add(p, p), " + std::string(value) + follows + "\n")));
+    }
+  }
+  CHECK_FALSE(is_taken_for_equal(
+      sum, with_lines("  a = f32[4] add(p, p)\n  ROOT%b = f32[4] negate(%a)\n")));
+}
+
+TEST_CASE("comments end where XLA ends them, and are none in strings") {
+  const std::string sum = with_lines("  ROOT a = f32[4] add(p, p)\n");
+  const char* const others[] = {
+      "  %a = f32[4] add(%p, %p)\n  // x\r ROOT %b = f32[4] negate(%a)\n",
+      "  %a = f32[4] add(%p, %p) , metadata={op_name=\"x\"} /*\n"
+      "  ROOT %r = f32[4] multiply(%a, %p) /* */\n  ROOT %b = f32[4] negate(%a)\n"};
+  for (const char* other : others) {
+    CAPTURE(std::string(other));
+    CHECK_FALSE(is_taken_for_equal(sum, with_lines(other)));
+  }
+  const auto reversed = [](const std::string& dimensions) {
+    return "HloModule m, num_partitions=2\nENTRY e {\n  p = f32[4,4] parameter(0)\n"
+           "  ROOT r = f32[4,4] reverse(p), dimensions={" +
+           dimensions + "\n}\n";
+  };
+  CHECK_FALSE(is_taken_for_equal(reversed("0,1}"), reversed("0} // 1")));
+  CHECK_FALSE(is_taken_for_equal(reversed("0,1}"), reversed("0} /* ,1 */")));
+  const auto called = [](const std::string& target) {
+    return with_lines("  ROOT c = f32[4] custom-call(p), custom_call_target=\"" + target + "\"\n");
+  };
+  CHECK(is_taken_for_equal(called("f"), called("f")));
+  CHECK_FALSE(is_taken_for_equal(called("f/*1*/g"), called("f/*2*/g")));
+  CHECK_FALSE(is_taken_for_equal(called("f//1"), called("f//2")));
+  const auto second = [](const std::string& first, const std::string& other) {
+    return "HloModule m, num_partitions=2\n" + first + "{\n  p = f32[4] parameter(0)\n" +
+           "  ROOT a = f32[4] add(p, p)\n}\n" + other + "{\n  p = f32[4] parameter(0)\n" +
+           "  ROOT a = f32[4] negate(p)\n}\n";
+  };
+  CHECK(is_taken_for_equal(second("ENTRY e ", "f "), sum));
+  CHECK_FALSE(is_taken_for_equal(second("/* ENTRY */ e ", "ENTRY\n f "), sum));
+  CHECK_FALSE(is_taken_for_equal(second("/*\nENTRY e {\n}\n*/\ne ", "ENTRY f "), sum));
+}
+
+TEST_CASE("usual comments, tables and line ends are read") {
+  const std::string sum = with_lines("  ROOT a = f32[4] add(p, p)\n");
+  const std::string same[] = {
+      "HloModule m, num_partitions=2\n\nFileNames\n1 \"a b//c.py\"\n\nFunctionNames\n1 "
+      "\"<module>\"\n"
+      "\nFileLocations\n1 {file_name_id=1 function_name_id=1 line=3}\n\nStackFrames\n"
+      "1 {file_location_id=1}\n\n\n%e (p: f32[4]) -> f32[4] {\n  %p = f32[4]{0} parameter(0)\n"
+      "  ROOT %n = f32[4]{0} add(%p, %p)\n}, execution_thread=\"main\"\n\n"
+      "ENTRY %main (p: f32[4]) -> f32[4] {\n  %p = f32[4]{0} parameter(0)\n"
+      "  // a comment\n  ROOT %r = f32[4]{0} call(/*index=0*/%p), to_apply=%e, "
+      "metadata={op_name=\"a/*b*/ c\" source_file=\"/x//y\"}\n}\n",
+      "HloModule m, num_partitions=2\r\n\r\nENTRY e {\r\n  p = f32[4] parameter(0)\r\n"
+      "  ROOT a = f32[4] add(p, p)\r\n}\r\n"};
+  for (const std::string& text : same) {
+    CAPTURE(text);
+    CHECK(compared(sum, text).outcome == Outcome::Established);
+    CHECK(std::holds_alternative<CertificateFiles>(certified_equal(sum, text)));
+  }
+}
+
+TEST_CASE("an entry of a list is what stands under its name, wherever else the name stands") {
+  const auto manual = [](const std::string& meshes, const std::string& before_shardings) {
+    return "HloModule whole, num_partitions=4, frontend_attributes={" + meshes +
+           "}\n\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+           "  ROOT s = f32[] add(a, b)\n}\n\nENTRY main {\n  x = f32[4,6] parameter(0)\n"
+           "  m = f32[2,6] custom-call(x), custom_call_target=\"xla.sdy.GlobalToLocalShape\", "
+           "frontend_attributes={" +
+           before_shardings +
+           "xla.sdy.in_shardings=\"#sdy.sharding_per_value<[<@mesh, [{\\\"a\\\"}, {}]>]>\","
+           "xla.sdy.manual_axes=\"#sdy<manual_axes{\\\"a\\\", \\\"b\\\"}>\"}\n"
+           "  r = f32[2,6] all-reduce(m), replica_groups={{0,1},{2,3}}, channel_id=1, "
+           "use_global_device_ids=true, to_apply=add\n"
+           "  ROOT g = f32[4,6] custom-call(r), custom_call_target=\"xla.sdy.LocalToGlobalShape\", "
+           "frontend_attributes={xla.sdy.out_shardings=\"#sdy.sharding_per_value<[<@mesh, "
+           "[{\\\"a\\\"}, {}]>]>\",xla.sdy.manual_axes=\"#sdy<manual_axes{\\\"a\\\", "
+           "\\\"b\\\"}>\"}\n}\n";
+  };
+  // Devices 0 and 1 have the first rows, the sum over which is twice these.
+  const std::string right = "xla.sdy.meshes={mesh = #sdy.mesh<[\"a\"=2, \"b\"=2]>}";
+  const std::string twice =
+      "HloModule after, num_partitions=4\n\nENTRY main {\n  x = f32[4,6] parameter(0)\n"
+      "  ROOT r = f32[4,6] add(x, x)\n}\n";
+  const std::string sum_of_rows =
+      "HloModule after, num_partitions=4\n\nENTRY main {\n  x = f32[4,6] parameter(0)\n"
+      "  a = f32[2,6] slice(x), slice={[0:2],[0:6]}\n  b = f32[2,6] slice(x), slice={[2:4],[0:6]}\n"
+      "  s = f32[2,6] add(a, b)\n  ROOT c = f32[4,6] concatenate(s, s), dimensions={0}\n}\n";
+  const auto is_certified = [](const std::string& before, const std::string& after) {
+    const std::string held = R"({"after":0,"relation":{"dims":[[],[]]}})";
+    const std::string relation =
+        R"({"format":"p2-relation/1","devices":4,"mesh":{"u":4},"inputs":{"0":)" + held +
+        R"(},"outputs":{"0":)" + held + "}}";
+    const Devices devices{1, 4};
+    const ModuleRelation read =
+        read_relation("relation.json", relation, *module_of(before), *module_of(after), devices);
+    ModuleDecision decision;
+    decision.outcome = Outcome::Established;
+    decision.devices = devices;
+    decision.relation = std::make_shared<const ModuleRelation>(read);
+    return std::holds_alternative<CertificateFiles>(
+        module_certificate({before, after}, decision, {}));
+  };
+  CHECK(is_certified(manual(right, ""), twice));
+  CHECK_FALSE(is_certified(manual(right, ""), sum_of_rows));
+  const std::string decoys[] = {
+      "xla.sdy.meshes={xmesh = #sdy.mesh<[\"b\"=2, \"a\"=2]>, mesh = #sdy.mesh<[\"a\"=2, "
+      "\"b\"=2]>}",
+      "aa=\"{mesh = #sdy.mesh<[\\\"b\\\"=2, \\\"a\\\"=2]>}\", xla.sdy.meshes=\"{mesh=#sdy.mesh<["
+      "\\\"a\\\"=2, \\\"b\\\"=2]>}\""};
+  for (const std::string& decoy : decoys) {
+    CAPTURE(decoy);
+    CHECK_FALSE(is_certified(manual(decoy, ""), sum_of_rows));
+  }
+  CHECK_FALSE(is_certified(
+      manual(right, "aa=\"xla.sdy.in_shardings=sharding_per_value<[<@mesh, [{\\\"b\\\"}]>]>\","),
+      sum_of_rows));
+}
+
+TEST_CASE("a constant without elements is that of its name only where no other has it") {
+  const std::string before =
+      "HloModule a, num_partitions=2\nf {\n  c = f32[4] constant({...})\n  q = f32[4] "
+      "parameter(0)\n  ROOT b = f32[4] subtract(q, c)\n}\nENTRY e {\n  p = f32[4] parameter(0)\n"
+      "  c = f32[4] constant({...})\n  s = f32[4] multiply(p, c)\n"
+      "  ROOT r = f32[4] fusion(s), kind=kLoop, calls=f\n}\n";
+  const std::string after = with_lines(
+      "  c = f32[4] constant({...})\n  s = f32[4] multiply(p, c)\n  ROOT r = f32[4] subtract(s, "
+      "c)\n");
+  CHECK(common_elided_constants(before, after).empty());
+  CHECK(common_elided_constants(after, after).size() == 1);
+}
+
+TEST_CASE("computations that differ in where their arrays lie are not the same") {
+  const auto applied = [](const std::string& layout) {
+    return "HloModule a, num_partitions=2\nc {\n  q = f32[2,3]{" + layout +
+           "} parameter(0)\n  ROOT b = f32[3,2]{1,0} bitcast(q)\n}\nENTRY e {\n"
+           "  p = f32[2,3] parameter(0)\n  ROOT r = f32[3,2] custom-call(p), "
+           "custom_call_target=\"apply\", called_computations={c}\n}\n";
+  };
+  CHECK(is_taken_for_equal(applied("1,0"), applied("1,0")));
+  CHECK_FALSE(is_taken_for_equal(applied("1,0"), applied("0,1")));
+}
+
+}  // namespace
+}  // namespace p2::hlo
