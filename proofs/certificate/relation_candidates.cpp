@@ -194,7 +194,10 @@ void RelationSearch::relate(std::size_t node) {
       for (const std::size_t tensor : made_of(SIZE_MAX, opcode))
         request(each, modules_.tensors().at(tensor).sizes);
     }
-    if (of_[each].empty()) request(each, likely_sizes(here, k));
+    // Arrays that are sorted or reduced together are cut alike.
+    const bool are_alike = k > 0 && own_sizes(each) == own_sizes(here.operands[0]) &&
+                           kernel::xla::is_one_of(opcode, {"complex", "map", "reduce", "sort"});
+    if (of_[each].empty() || are_alike) request(each, likely_sizes(here, k));
     if (of_[each].empty()) return;
     choices.push_back(of_[each]);
   }

@@ -46,6 +46,9 @@ void SmallProgram::make(const std::string& what) {
   if (what == "reduce") return make_reduce();
   if (what == "dynamic-slice" || what == "dynamic-update-slice")
     return make_dynamic(what == "dynamic-update-slice");
+  if (what == "sort") return make_sort();
+  if (what == "reduce-window") return make_windows();
+  if (what == "convolution") return make_convolution();
   if (what == "gather") return make_gather();
   if (what == "scatter") return make_scatter();
   if (what == "masked gather" || what == "masked scatter")
@@ -207,13 +210,6 @@ void SmallProgram::make_movement(const std::string& opcode) {
     step.operands = all;
     step.axes[along] = axis(step.sizes[along]);
     step.hints.push_back({1});
-  } else {
-    // A function that has no rule of its own, of all elements.
-    step.opcode = "sort";
-    if (rank == 0 || from.type != "f32") return make_elementwise();
-    step.form.opcode = "function";
-    step.attributes = fmt::format(", dimensions={{{}}}, to_apply=subtract_f32", below(rank));
-    step.form.text = step.attributes;
   }
   add(std::move(step));
 }

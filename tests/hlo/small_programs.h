@@ -90,7 +90,7 @@ class SmallProgram {
   std::size_t devices() const { return devices_; }
   std::vector<std::vector<std::size_t>> groups();
 
-  /// Adds operations; small_operations.cpp, small_indexing.cpp.
+  /// Adds operations; small_operations.cpp, small_indexing.cpp, small_functions.cpp.
   void make(const std::string& what);
 
   /// Every fact that follows about a step, with why it is false; empty where it is true.
@@ -112,6 +112,9 @@ class SmallProgram {
   void make_dot();
   void make_reduce();
   void make_dynamic(bool is_update);
+  void make_sort();
+  void make_windows();
+  void make_convolution();
   void make_gather();
   void make_scatter();
   void make_masked(bool is_scatter);

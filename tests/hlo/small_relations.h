@@ -37,6 +37,11 @@ double reduced(const std::string& opcode, double a, double b, const std::string&
 Array evaluate(const Form& form, const std::vector<const Array*>& operands, const Index& sizes,
                const std::string& type);
 
+/// The same of a sort, of windows or a convolution by what is written of it; of any other an unknown
+/// function of all elements: small_functions.cpp.
+Array function_of(const Form& form, const std::vector<const Array*>& operands, const Index& sizes,
+                  const std::string& type);
+
 /// What is added up by a dot or reduction: the same operation of slices of its operands, at an
 /// index of what it adds up over.
 struct Summand {

@@ -580,7 +580,11 @@ class RelatedModules {
   std::optional<Fact> joined(const Node& node, const Form& form, const Facts& facts,
                              const Index& hint);
   std::optional<Fact> dot(const Node& node, const Form& form, const Facts& facts);
+  std::optional<Fact> product(const Node& node, const Form& form, const Facts& facts,
+                              std::vector<std::size_t> places, std::vector<std::size_t> along);
   std::optional<Fact> reduce(const Node& node, const Form& form, const Facts& facts);
+  // relation_functions.cpp
+  std::optional<Fact> applied(const Node& node, Form form, const Facts& facts);
   // relation_indexing.cpp
   std::optional<Fact> dynamic(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> gather(const Node& node, Form form, const Facts& facts);

@@ -132,7 +132,9 @@ std::optional<Fact> RelatedModules::rule_of(const Node& node, const Facts& facts
         result = scatter(node, form, facts);
       else if (opcode == "dynamic-slice" || opcode == "dynamic-update-slice")
         result = dynamic(node, form, facts);
-      else if (opcode != "function")
+      else if (opcode == "function")
+        result = applied(node, form, facts);
+      else
         result = moved(node, form, facts, hint);
       if (!result) result = same(node, form, facts);
     }
@@ -417,13 +419,23 @@ std::optional<Fact> RelatedModules::dot(const Node& node, const Form& form, cons
         places->push_back(side[i]);
     }
   }
-  for (std::size_t& place : *along) {
+  return product(node, form, facts, std::move(*places), std::move(*along));
+}
+
+/// Of what is linear in both operands, summed over what is at `along`.
+std::optional<Fact> RelatedModules::product(const Node& node, const Form& form, const Facts& facts,
+                                            std::vector<std::size_t> places,
+                                            std::vector<std::size_t> along) {
+  for (std::size_t& place : along) {
     // Free on both sides: as far as the array goes it is the whole.
     if (places_.is_free(place) && !places_.is_identity(place)) return std::nullopt;
     place = places_.fixed(place).value();
   }
-  const auto cut = places_.reduced(Op::Add, *places, *along, budget_);
-  if (!cut) return shared(node, form, facts, std::move(*places), *along);
+  const auto cut = places_.reduced(Op::Add, places, along, budget_);
+  if (!cut) {
+    return form.opcode == "dot" ? shared(node, form, facts, std::move(places), along)
+                                : std::nullopt;
+  }
   auto partial = *cut;
   if (facts[0]->partial || facts[1]->partial) {
     if (partial || (facts[0]->partial && facts[1]->partial)) return std::nullopt;
@@ -435,7 +447,7 @@ std::optional<Fact> RelatedModules::dot(const Node& node, const Form& form, cons
         tensors_.may_be_infinite(facts[facts[0]->partial ? 1 : 0]->tensor))
       return std::nullopt;
   }
-  return made(node, form, facts, std::move(*places), partial);
+  return made(node, form, facts, std::move(places), partial);
 }
 
 std::optional<Fact> RelatedModules::reduce(const Node& node, const Form& form, const Facts& facts) {

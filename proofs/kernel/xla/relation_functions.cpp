@@ -1,0 +1,122 @@
+// Operations without a form of their own: what they make at one index of a dimension may be made
+// of what is there, as in a sort of every row. Such a dimension may be cut.
+
+#include "proofs/kernel/xla/relation.h"
+
+namespace p2::kernel::xla {
+namespace {
+
+/// A dimension of the result, and by operand the one that has the same indices, if any.
+struct IndependentDimension {
+  std::size_t result = 0;
+  std::vector<std::optional<std::size_t>> operands;
+};
+
+/// Along these the result at an index is the function of what operands have there, and of operands
+/// that have no such dimension. Other dimensions may be, too.
+std::vector<IndependentDimension> independent_dimensions(const Node& node,
+                                                         const std::vector<Index>& operands) {
+  const Instruction& instruction = *node.instruction;
+  const std::string& opcode = instruction.opcode;
+  const std::size_t rank = operands.at(0).size();
+  std::vector<IndependentDimension> all;
+  const auto add = [&](std::size_t dimension, std::size_t result, std::size_t first_operands) {
+    all.push_back({result, std::vector<std::optional<std::size_t>>(operands.size())});
+    for (std::size_t k = 0; k < first_operands; ++k) all.back().operands[k] = dimension;
+  };
+  const auto add_all_but_last = [&](std::size_t last) {
+    for (std::size_t i = 0; i + last < rank; ++i) add(i, i, operands.size());
+  };
+  const auto add_windows = [&](std::size_t first_operands) {
+    const auto window = window_of(instruction, rank);
+    for (std::size_t i = 0; i < rank; ++i) {
+      if (window[i].is_single()) add(i, i, first_operands);
+    }
+  };
+  if (is_one_of(opcode, {"complex", "imag", "map", "real"})) {
+    add_all_but_last(0);
+  } else if (is_one_of(opcode, {"cholesky", "triangular-solve"})) {
+    add_all_but_last(2);
+  } else if (opcode == "fft") {
+    add_all_but_last(instruction.numbers("fft_length").size());
+  } else if (opcode == "topk") {
+    add_all_but_last(1);
+  } else if (opcode == "sort" && is_stable_sort(instruction)) {
+    // In which order equal elements are then does not depend on other lines.
+    for (std::size_t i = 0; i < rank; ++i) {
+      if (i != sorted_dimension(instruction)) add(i, i, operands.size());
+    }
+  } else if (opcode == "reduce") {
+    const Index along = instruction.numbers("dimensions");
+    for (std::size_t i = 0, next = 0; i < rank; ++i) {
+      if (!contains(along, i)) add(i, next++, operands.size() / 2);
+    }
+  } else if (opcode == "reduce-window") {
+    add_windows(operands.size() / 2);
+  } else if (opcode == "select-and-scatter") {
+    add_windows(2);
+  } else if (opcode == "convolution") {
+    const ConvolutionLabels labels(instruction);
+    const auto find = ConvolutionLabels::find;
+    const auto window = window_of(instruction, labels.in.size() - 2);
+    if (instruction.number("batch_group_count", 1) == 1)
+      add(find(labels.in, 'b'), find(labels.out, 'b'), 1);
+    for (std::size_t i = 0; i < window.size(); ++i) {
+      const auto label = static_cast<char>('0' + i);
+      if (window[i].is_single()) add(find(labels.in, label), find(labels.out, label), 1);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<Fact> RelatedModules::applied(const Node& node, Form form, const Facts& facts) {
+  std::vector<Index> own(form.numbers.begin(), form.numbers.end() - 1);
+  if (own.empty()) return std::nullopt;
+  std::vector<std::size_t> places;
+  for (const std::int64_t size : node.shape.sizes) places.push_back(places_.identity(size));
+  std::vector<std::vector<bool>> is_cut;
+  for (const Index& sizes : own) is_cut.emplace_back(sizes.size(), false);
+  const auto place_of = [&](std::size_t operand, std::size_t dimension) {
+    is_cut.at(operand).at(dimension) = true;
+    return facts[operand]->places.at(dimension);
+  };
+  auto dimensions = independent_dimensions(node, own);
+  std::vector<std::size_t> along;
+  const Instruction& instruction = *node.instruction;
+  const bool is_product = instruction.opcode == "convolution" &&
+                          instruction.number("feature_group_count", 1) == 1 &&
+                          instruction.number("batch_group_count", 1) == 1;
+  if (is_product) {
+    const ConvolutionLabels labels(instruction);
+    const auto find = ConvolutionLabels::find;
+    dimensions.push_back({find(labels.out, 'f'), {std::nullopt, find(labels.kernel, 'o')}});
+    const auto both =
+        places_.meet(place_of(0, find(labels.in, 'f')), place_of(1, find(labels.kernel, 'i')));
+    if (!both) return std::nullopt;
+    along.push_back(*both);
+  }
+  for (const IndependentDimension& each : dimensions) {
+    std::optional<std::size_t> place;
+    for (std::size_t k = 0; k < facts.size(); ++k) {
+      if (!each.operands[k]) continue;
+      const std::size_t its = place_of(k, *each.operands[k]);
+      place = place ? places_.meet(*place, its) : its;
+      if (!place) return std::nullopt;
+    }
+    places.at(each.result) = place.value();
+    form.numbers.back().at(each.result) = places_.at(*place).whole;
+  }
+  for (std::size_t k = 0; k < facts.size(); ++k) {
+    if (facts[k]->partial && !is_product) return std::nullopt;
+    for (std::size_t i = 0; i < own[k].size(); ++i) {
+      if (!is_cut[k][i] && !places_.is_identity(facts[k]->places[i])) return std::nullopt;
+    }
+    form.numbers[k] = tensors_.at(facts[k]->tensor).sizes;
+  }
+  return is_product ? product(node, form, facts, std::move(places), std::move(along))
+                    : made(node, std::move(form), facts, std::move(places));
+}
+
+}  // namespace p2::kernel::xla

@@ -1,0 +1,192 @@
+// Sorts, reductions of several arrays, windows and convolutions in a relation at every node: along
+// which dimensions they may be cut, and along which not.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "tests/hlo/modules.h"
+#include "tests/hlo/related_pairs.h"
+
+namespace p2::hlo {
+namespace {
+
+/// One operation of a module and of one that devices run, with how arrays are held.
+struct FunctionCase {
+  const char* what;
+  const char* before;
+  std::vector<std::vector<std::string>> cut;  ///< what stands otherwise in the other module
+  const char* held;
+  std::vector<std::vector<std::string>> wrong;  ///< changes of that module: from, to
+};
+
+const char* const kFunctions =
+    "less {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  i = s32[] parameter(2)\n"
+    "  j = s32[] parameter(3)\n  ROOT l = pred[] compare(a, b), direction=LT\n}\n\n"
+    "greater {\n  i = s32[] parameter(2)\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+    "  j = s32[] parameter(3)\n  ROOT l = pred[] compare(a, b), direction=GT\n}\n\n"
+    "first {\n  a = f32[] parameter(0)\n  i = s32[] parameter(1)\n  b = f32[] parameter(2)\n"
+    "  j = s32[] parameter(3)\n  g = pred[] compare(a, b), direction=GE\n"
+    "  v = f32[] select(g, a, b)\n  k = s32[] select(g, i, j)\n"
+    "  ROOT t = (f32[], s32[]) tuple(v, k)\n}\n\n"
+    "ge {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+    "  ROOT l = pred[] compare(a, b), direction=GE\n}\n\n";
+/// The same as `first`, in another order.
+const char* const kFirstAgain =
+    "first {\n  b = f32[] parameter(2)\n  a = f32[] parameter(0)\n"
+    "  g = pred[] compare(a, b), direction=GE\n  j = s32[] parameter(3)\n"
+    "  i = s32[] parameter(1)\n  k = s32[] select(g, i, j)\n  v = f32[] select(g, a, b)\n"
+    "  ROOT t = (f32[], s32[]) tuple(v, k)\n}\n\n";
+
+std::vector<FunctionCase> function_cases() {
+  return {
+      {"a stable sort of rows with their numbers",
+       "  x = f32[4,8] parameter(0)\n  i = s32[4,8] iota(), iota_dimension=1\n"
+       "  s = (f32[4,8], s32[4,8]) sort(x, i), dimensions={1}, is_stable=true, to_apply=less\n"
+       "  ROOT y = s32[4,8] get-tuple-element(s), index=1\n",
+       {{"[4,8]", "[2,8]"}},
+       "a. -> a.",
+       {{"is_stable=true, ", ""},
+        {"to_apply=less", "to_apply=greater"},
+        {"iota_dimension=1", "iota_dimension=0"},
+        {"index=1", "index=0"}}},
+      {"rows that are cut",
+       "  x = f32[4,8] parameter(0)\n  n = f32[4,8] negate(x)\n"
+       "  ROOT y = f32[4,8] sort(n), dimensions={1}, is_stable=true, to_apply=ge\n",
+       {{"[4,8]", "[2,8]"}},
+       "a. -> a.",
+       {{"dimensions={1}", "dimensions={0}"}}},
+      {"the place of the largest of every row",
+       "  x = f32[4,8] parameter(0)\n  i = s32[4,8] iota(), iota_dimension=1\n"
+       "  z = f32[] constant(-inf)\n  o = s32[] constant(0)\n"
+       "  s = (f32[4], s32[4]) reduce(x, i, z, o), dimensions={1}, to_apply=first\n"
+       "  ROOT y = s32[4] get-tuple-element(s), index=1\n",
+       {{"[4,8]", "[2,8]"}, {"f32[4]", "f32[2]"}, {"s32[4]", "s32[2]"}},
+       "a. -> a",
+       {{"constant(0)", "constant(1)"}, {"index=1", "index=0"}}},
+      {"sums up to every index of a row",
+       "  x = f32[4,8] parameter(0)\n  z = f32[] constant(0)\n"
+       "  ROOT y = f32[4,8] reduce-window(x, z), window={size=1x8 pad=0_0x7_0}, to_apply=add\n",
+       {{"[4,8]", "[2,8]"}},
+       "a. -> a.",
+       {{"pad=0_0x7_0", "pad=0_0x0_7"},
+        {"constant(0)", "constant(1)"},
+        {"to_apply=add", "to_apply=maximum"}}},
+      {"where the largest of windows was",
+       "  x = f32[4,8] parameter(0)\n  g = f32[4,4] parameter(1)\n  z = f32[] constant(0)\n"
+       "  ROOT y = f32[4,8] select-and-scatter(x, g, z), window={size=1x2 stride=1x2}, "
+       "select=ge, scatter=add\n",
+       {{"[4,8]", "[2,8]"}, {"[4,4]", "[2,4]"}},
+       "a. a. -> a.",
+       {{"scatter=add", "scatter=maximum"}}},
+      {"the largest of every row",
+       "  x = f32[4,8] parameter(0)\n  t = (f32[4,2], s32[4,2]) topk(x), k=2, largest=true\n"
+       "  ROOT y = f32[4,2] get-tuple-element(t), index=0\n",
+       {{"[4,8]", "[2,8]"}, {"[4,2]", "[2,2]"}},
+       "a. -> a.",
+       {{"largest=true", "largest=false"}}},
+      {"a convolution of batches, with features of the result that are cut",
+       "  x = f32[4,6,2] parameter(0)\n  k = f32[3,2,4] parameter(1)\n"
+       "  ROOT y = f32[4,4,4] convolution(x, k), window={size=3}, dim_labels=b0f_0io->b0f\n",
+       {{"f32[4,6,2]", "f32[2,6,2]"}, {"f32[3,2,4]", "f32[3,2,2]"}, {"[4,4,4]", "[2,4,2]"}},
+       "a.. ..b -> a.b",
+       {{"{size=3}", "{size=3 rhs_reversal=1}"}}},
+      {"sums of features that are cut",
+       "  x = f32[4,6,2] parameter(0)\n  k = f32[3,2,4] parameter(1)\n"
+       "  ROOT y = f32[4,4,4] convolution(x, k), window={size=3}, dim_labels=b0f_0io->b0f\n",
+       {{"f32[4,6,2]", "f32[4,6,1]"},
+        {"f32[3,2,4]", "f32[3,1,4]"},
+        {"ROOT y = f32[4,4,4]", "p = f32[4,4,4]"},
+        {"b0f_0io->b0f\n",
+         fmt::format("b0f_0io->b0f\n  ROOT y = f32[4,4,4] all-reduce(p), {}, to_apply=add\n",
+                     kAlongB)}},
+       "..b .b. -> ...",
+       {{"all-reduce(p)", "copy(p)"}, {"{{0,1},{2,3}}", "{{0,2},{1,3}}"}}},
+      {"a convolution of one feature each, of batches",
+       "  x = f32[4,6,2] parameter(0)\n  k = f32[3,1,2] parameter(1)\n"
+       "  ROOT y = f32[4,4,2] convolution(x, k), window={size=3}, dim_labels=b0f_0io->b0f, "
+       "feature_group_count=2\n",
+       {{"f32[4,6,2]", "f32[2,6,2]"}, {"f32[4,4,2]", "f32[2,4,2]"}},
+       "a.. ... -> a..",
+       {}},
+      {"complex numbers",
+       "  x = f32[4,8] parameter(0)\n  w = f32[4,8] parameter(1)\n  c = c64[4,8] complex(x, w)\n"
+       "  ROOT y = f32[4,8] real(c)\n",
+       {{"[4,8]", "[2,4]"}},
+       "ab ab -> ab",
+       {{"real(c)", "imag(c)"}, {"complex(x, w)", "complex(w, x)"}}},
+  };
+}
+
+std::string replaced_everywhere(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+bool is_cut_so(const Pair& pair) {
+  return std::holds_alternative<CertificateFiles>(
+      related(whole(pair), local(pair), relation_json(pair.held)));
+}
+
+TEST_CASE("operations may be cut along dimensions of which they take one index at a time") {
+  for (const FunctionCase& each : function_cases()) {
+    CAPTURE(std::string(each.what));
+    Pair pair{each.before, each.before, each.held, kFunctions, kFunctions};
+    for (const auto& cut : each.cut) pair.after = replaced_everywhere(pair.after, cut[0], cut[1]);
+    const auto made = related(whole(pair), local(pair), relation_json(pair.held));
+    if (made.index() == 1) FAIL(std::get<1>(made));
+    CHECK(executed(std::get<0>(made)) != kernel::Verdict::Rejected);
+    for (const auto& wrong : each.wrong) {
+      CAPTURE(wrong[1]);
+      Pair other = pair;
+      other.after = replaced(other.after, wrong[0], wrong[1]);
+      CHECK_FALSE(is_cut_so(other));
+    }
+  }
+}
+
+TEST_CASE("operations may not be cut along what they take together") {
+  const std::string x = "  x = f32[4,8] parameter(0)\n";
+  const char* const operations[] = {
+      "sort(x), dimensions={1}, is_stable=true, to_apply=ge",
+      "reduce-window(x, z), window={size=1x8 pad=0_0x7_0}, to_apply=add",
+      "reduce-window(x, z), window={size=1x1 pad=0_0x1_-1}, to_apply=add",
+      "reduce-window(x, z), window={size=1x2 lhs_dilate=1x2 stride=1x2 pad=0_0x0_1}, to_apply=add"};
+  for (const char* operation : operations) {
+    CAPTURE(std::string(operation));
+    const std::string body = x + "  z = f32[] constant(0)\n  ROOT y = f32[4,8] " + operation + "\n";
+    Pair pair{body, body, ".. -> ..", kFunctions, kFunctions};
+    CHECK(is_cut_so(pair));
+    pair.after = replaced_everywhere(body, "[4,8]", "[2,8]");
+    pair.held = "a. -> a.";
+    CHECK(is_cut_so(pair));
+    pair.after = replaced_everywhere(body, "[4,8]", "[4,4]");
+    pair.held = ".b -> .b";
+    CHECK_FALSE(is_cut_so(pair));
+  }
+}
+
+TEST_CASE("a computation is what it computes, in whatever order it is written") {
+  const std::string body =
+      "  x = f32[4,8] parameter(0)\n  i = s32[4,8] iota(), iota_dimension=1\n"
+      "  z = f32[] constant(-inf)\n  o = s32[] constant(0)\n"
+      "  s = (f32[4], s32[4]) reduce(x, i, z, o), dimensions={1}, to_apply=first\n"
+      "  ROOT y = s32[4] get-tuple-element(s), index=1\n";
+  Pair pair{body, body, ".. -> .", kFunctions, kFirstAgain};
+  CHECK(is_cut_so(pair));
+  pair.computations_after = replaced(kFirstAgain, "select(g, i, j)", "select(g, j, i)");
+  CHECK_FALSE(is_cut_so(pair));
+  pair.computations_after =
+      replaced(kFirstAgain, "b = f32[] parameter(2)", "b = f32[] parameter(0)");
+  pair.computations_after =
+      replaced(pair.computations_after, "a = f32[] parameter(0)", "a = f32[] parameter(2)");
+  CHECK_FALSE(is_cut_so(pair));
+}
+
+}  // namespace
+}  // namespace p2::hlo
