@@ -31,6 +31,7 @@ struct Signs {
   bool partitioning_calls = false;  ///< `Sharding`, `SPMDFullToShardShape`, `xla.sdy.…`
   bool tiled_shardings = false;     ///< of instructions other than parameters
   bool placed_shardings = false;    ///< inputs or outputs on one device, or in parts of a sum
+  bool any_shardings = false;       ///< tiled ones, or of instructions other than parameters
   bool devices = false;             ///< collectives, partition-id
 };
 
@@ -45,6 +46,7 @@ Signs signs_of(const Module& module) {
       const bool tiled = sharding.find("devices=") != std::string::npos ||
                          sharding.find("{mesh[") != std::string::npos;
       if (opcode != "parameter" && tiled) signs.tiled_shardings = true;
+      if (tiled || (opcode != "parameter" && !sharding.empty())) signs.any_shardings = true;
     }
   }
   const Computation& entry = module.entry_computation();
@@ -107,14 +109,17 @@ std::string result_sharding(const Instruction& instruction) {
                                                                 : std::string();
 }
 
-std::vector<std::string> output_shardings(const Module& global, const Module& partitioned) {
+/// Those of the root; if it has none and is a tuple, of its parts if `of_parts`. (To XLA's
+/// partitioner a root without a sharding is replicated.)
+std::vector<std::string> output_shardings(const Module& global, const Module& partitioned,
+                                          bool of_parts) {
   const Computation& entry = global.entry_computation();
   const Instruction& root = entry.instructions[entry.root];
   const std::size_t count = root.shape.arrays().size();
   if (const std::string own = result_sharding(root); !own.empty()) return spread(own, count);
   std::vector<std::string> all;
   bool any = false;
-  if (root.opcode == "tuple") {
+  if (of_parts && root.opcode == "tuple") {
     for (const std::uint32_t operand : root.operands) {
       const Instruction& part = entry.instructions[operand];
       for (std::string& each : spread(result_sharding(part), part.shape.arrays().size())) {
@@ -295,10 +300,13 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   ModuleRelation relation;
   const Signs signs_before = signs_of(before);
   const Signs signs_after = signs_of(after);
-  const bool global_before = is_global(before, signs_before);
-  const bool global_after = is_global(after, signs_after);
   const bool same = same_shapes(inputs_of(before), inputs_of(after)) &&
                     same_shapes(outputs_of(before), outputs_of(after));
+  // Nothing is cut that is larger than one index; only the module after knows of devices.
+  const bool may_be_global = same && signs_before.any_shardings && !signs_before.devices &&
+                             signs_after.devices && !is_named_partitioned(before);
+  const bool global_before = is_global(before, signs_before) || may_be_global;
+  const bool global_after = is_global(after, signs_after);
   if (global_before == global_after && same && (!global_before || devices.replicas == 1)) {
     relation.before = relation.after = global_before ? Form::Global : Form::Partitioned;
     return relation;
@@ -321,8 +329,14 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   auto mismatch = relate("inputs", inputs_of(global), inputs_of(partitioned),
                          input_shardings(global, partitioned), devices, global, relation.inputs);
   if (!mismatch) {
-    mismatch = relate("outputs", outputs_of(global), outputs_of(partitioned),
-                      output_shardings(global, partitioned), devices, global, relation.outputs);
+    const auto relate_outputs = [&](bool of_parts) {
+      relation.outputs.clear();
+      return relate("outputs", outputs_of(global), outputs_of(partitioned),
+                    output_shardings(global, partitioned, of_parts), devices, global,
+                    relation.outputs);
+    };
+    mismatch = relate_outputs(true);
+    if (mismatch && !relate_outputs(false)) mismatch.reset();
   }
   if (!mismatch) {
     // With the same shapes and no manual parts, both may be partitioned.

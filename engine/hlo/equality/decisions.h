@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "engine/hlo/equality/equivalence.h"
 #include "engine/hlo/flow.h"
+#include "engine/hlo/module_relation.h"
 
 namespace p2::hlo {
 
@@ -20,5 +22,19 @@ std::string explain(const ElementDifference& element);
 /// Undecided if only infinities differ, which real numbers leave out. `other`: what that engine
 /// finds, in words.
 void contradict(ModuleDecision& refuted, const std::string& other);
+
+// engines.cpp
+
+/// Decides whether the outputs of two modules are equal as real numbers, by the engine of the
+/// options, or by those that are affordable, in the order that decides soonest. Throws LimitReached
+/// before it compares, and IllFormed.
+ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& before,
+                                      const std::shared_ptr<const Module>& after,
+                                      const Devices& devices, const ModuleRelation& relation,
+                                      const ComparisonOptions& options, const Limits& limits);
+
+/// What the other engines find, with what a solver finds: Disagreement where both are sure of
+/// different answers.
+ModuleDecision agreed(ModuleDecision decision, ModuleDecision solver);
 
 }  // namespace p2::hlo

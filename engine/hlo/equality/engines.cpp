@@ -1,7 +1,7 @@
 // Which engines compare the outputs of two modules, in which order, and what their answers are
 // together.
 
-#include "engine/hlo/equality/engines.h"
+#include "engine/hlo/equality/decisions.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,6 @@
 #include <fmt/ranges.h>
 
 #include "engine/hlo/equality/comparison.h"
-#include "engine/hlo/equality/decisions.h"
 #include "engine/hlo/flow.h"
 #include "engine/hlo/interpreter/execution.h"
 

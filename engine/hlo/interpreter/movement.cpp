@@ -233,6 +233,7 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
   const bool is_stable = text_attribute(instruction, "is_stable") == "true";
   const std::uint64_t function = fingerprint(instruction.called[0]) + (is_stable ? 0 : 1);
   for_each_index(outer, [&](const Index& index) {
+    work_.spend(static_cast<std::uint64_t>(count) * operands.size());
     const std::int64_t base = offset_of(index, strides);
     const auto at = [&](std::int64_t i) {
       return static_cast<std::size_t>(base + i * strides[along]);
@@ -273,10 +274,12 @@ auto LocalOperations<A>::sort(const Instruction& instruction, const Operands& op
                 arithmetic_.exact((*operand->array.cells)[at(i)], operand->array.shape.type));
           }
         }
+        const Cell line[] = {arithmetic_.function(fmt::format("sort {}", function), all,
+                                                  operands[0]->array.shape.type)};
         for (std::size_t k = 0; k < operands.size(); ++k) {
           for (std::int64_t i = 0; i < count; ++i) {
-            results[k][at(i)] = arithmetic_.function(fmt::format("sort {} {} {}", function, k, i),
-                                                     all, operands[k]->array.shape.type);
+            results[k][at(i)] = arithmetic_.function(fmt::format("sorted {} {}", k, i), line,
+                                                     operands[k]->array.shape.type);
           }
         }
         return;
@@ -335,6 +338,7 @@ auto LocalOperations<A>::top_k(const Instruction& instruction, const Operands& o
   const ElementOperation greater{Element::Compare, Direction::Gt, from.shape.type,
                                  *ElementType::from_xla("pred")};
   for (std::int64_t base = 0; base < from.shape.elements(); base += count) {
+    work_.spend(static_cast<std::uint64_t>(count));
     std::vector<std::int64_t> order(static_cast<std::size_t>(count));
     std::iota(order.begin(), order.end(), 0);
     bool known = true;
@@ -346,23 +350,25 @@ auto LocalOperations<A>::top_k(const Instruction& instruction, const Operands& o
       known = value.has_value();
       return known && *value != 0;
     });
+    if constexpr (A::kSymbolic) {
+      if (!known) {
+        note_opaque(instruction);
+        Cells all;
+        for (std::int64_t at = base; at < base + count; ++at)
+          all.push_back(arithmetic_.exact(from.at(at), from.shape.type));
+        const char* const kind = largest ? "largest" : "smallest";
+        const Cell line[] = {arithmetic_.function(kind, all, from.shape.type)};
+        for (std::int64_t i = 0; i < k; ++i) {
+          values.push_back(
+              arithmetic_.function(fmt::format("{} {}", kind, i), line, shapes[0].type));
+          positions.push_back(
+              arithmetic_.function(fmt::format("{} {} at", kind, i), line, shapes[1].type));
+        }
+        continue;
+      }
+    }
     for (std::int64_t i = 0; i < k; ++i) {
       const std::int64_t position = order[static_cast<std::size_t>(i)];
-      if constexpr (A::kSymbolic) {
-        if (!known) {
-          note_opaque(instruction);
-          Cells all;
-          for (std::int64_t at = base; at < base + count; ++at) {
-            all.push_back(arithmetic_.exact(from.at(at), from.shape.type));
-          }
-          const char* const kind = largest ? "largest" : "smallest";
-          values.push_back(
-              arithmetic_.function(fmt::format("{} {}", kind, i), all, shapes[0].type));
-          positions.push_back(
-              arithmetic_.function(fmt::format("{} {} at", kind, i), all, shapes[1].type));
-          continue;
-        }
-      }
       values.push_back(known ? from.at(base + position) : arithmetic_.arbitrary(0, shapes[0].type));
       positions.push_back(known ? arithmetic_.integer(position, shapes[1].type)
                                 : arithmetic_.arbitrary(0, shapes[1].type));
