@@ -90,6 +90,10 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
   }
   if (opcode == "constant") {
     derive(node, {}, sizes);
+  } else if (opcode == "all-gather") {
+    // Of the same tensor.
+    request(here.operands[0], sizes);
+    derive_all(node, {with_sizes(here.operands[0], sizes)}, {});
   } else if (!here.is_function) {
     return;
   } else if (opcode == "iota") {

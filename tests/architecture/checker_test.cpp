@@ -51,7 +51,7 @@ TEST_CASE(
     "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
     "one-sided "
     "plans, in JSON and in text, and algorithms of MSCCL, 4,950 for executing modules of XLA, "
-    "5,140 for "
+    "5,360 for "
     "their relation at every node, 1,180 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto relations = [](const std::string& name) { return name == "relation"; };
@@ -91,8 +91,9 @@ TEST_CASE(
   // them: bitcasts by both layouts, expanded gathers and scatters, places along dimensions that are
   // put together, and one form for what reshapes, transposes, dots, reductions and slices make of
   // one tensor.
-  // 10 more are for gathers at tables of indices, 130 for sorts, windows and convolutions.
-  CHECK(checker_lines(relations) < 5140);
+  // 10 more are for gathers at tables of indices, 130 for sorts, windows and convolutions,
+  // 200 for reductions of several arrays in two steps.
+  CHECK(checker_lines(relations) < 5360);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
   CHECK(checker_lines(several) < 1180);

@@ -47,6 +47,7 @@ struct Operations {
 };
 
 std::vector<Operations> computing_operations();      ///< every_small_operation.cpp
+std::vector<Operations> function_operations();       ///< every_small_function.cpp
 std::vector<Operations> communicating_operations();  ///< every_small_collective.cpp
 std::vector<Operations> indexing_operations();       ///< every_small_indexing.cpp
 std::vector<Operations> lookup_operations();         ///< every_small_lookup.cpp

@@ -171,6 +171,77 @@ TEST_CASE("operations may not be cut along what they take together") {
   }
 }
 
+/// The larger of two numbers with its own number, the smaller one of equal ones; or what `number`
+/// and `value` choose by gt, lt and both.
+std::string largest(const std::string& name, const std::string& number = "select(o, i, j)",
+                    const std::string& value = "select(gt, a, b)") {
+  return name +
+         " {\n  a = f32[] parameter(0)\n  i = s32[] parameter(1)\n  b = f32[] parameter(2)\n"
+         "  j = s32[] parameter(3)\n  gt = pred[] compare(a, b), direction=GT\n"
+         "  eq = pred[] compare(a, b), direction=EQ\n  lt = pred[] compare(i, j), direction=LT\n"
+         "  both = pred[] and(eq, lt)\n  o = pred[] or(gt, both)\n  v = f32[] " +
+         value + "\n  k = s32[] " + number + "\n  ROOT t = (f32[], s32[]) tuple(v, k)\n}\n\n";
+}
+
+TEST_CASE("the place of the largest of all shards is that of the largest of each") {
+  const std::string values = "  z = f32[] constant(-inf)\n  o = s32[] constant(0)\n";
+  const std::string before =
+      "  x = f32[4,8] parameter(0)\n  i = s32[4,8] iota(), iota_dimension=1\n" + values +
+      "  s = (f32[4], s32[4]) reduce(x, i, z, o), dimensions={1}, to_apply=largest\n"
+      "  ROOT y = s32[4] get-tuple-element(s), index=1\n";
+  const std::string after =
+      "  x = f32[4,4] parameter(0)\n  id = u32[] partition-id()\n"
+      "  c = s32[4] constant({0,4,0,4})\n  d = s32[1] dynamic-slice(c, id), "
+      "dynamic_slice_sizes={1}\n  r = s32[] reshape(d)\n  rb = s32[4] broadcast(r), "
+      "dimensions={}\n  n = s32[4] iota(), iota_dimension=0\n  m = s32[4] add(n, rb)\n"
+      "  i = s32[4,4] broadcast(m), dimensions={1}\n" +
+      values +
+      fmt::format(
+          "  s = (f32[4], s32[4]) reduce(x, i, z, o), dimensions={{1}}, to_apply=largest\n"
+          "  s0 = f32[4] get-tuple-element(s), index=0\n"
+          "  s1 = s32[4] get-tuple-element(s), index=1\n"
+          "  r0 = f32[4,1] reshape(s0)\n  r1 = s32[4,1] reshape(s1)\n"
+          "  g0 = f32[4,2] all-gather(r0), {0}, dimensions={{1}}\n"
+          "  g1 = s32[4,2] all-gather(r1), {0}, dimensions={{1}}\n"
+          "  t = (f32[4], s32[4]) reduce(g0, g1, z, o), dimensions={{1}}, to_apply=again\n"
+          "  ROOT y = s32[4] get-tuple-element(t), index=1\n",
+          kAlongB);
+  const std::string functions = largest("largest") + largest("again");
+  const Pair pair{before, after, ".b -> .", functions, functions};
+  const auto made = related(whole(pair), local(pair), relation_json(pair.held));
+  if (made.index() == 1) FAIL(std::get<1>(made));
+  CHECK(executed(std::get<0>(made)) != kernel::Verdict::Rejected);
+  const std::pair<const char*, const char*> changes[] = {
+      {"{0,4,0,4}", "{0,0,4,4}"},
+      {"{0,4,0,4}", "{0,3,0,3}"},
+      {"reshape(s1)", "reshape(m)"},
+      {"reduce(g0, g1, z, o)", "reduce(g0, g1, z, e)"},
+      {"broadcast(m), dimensions={1}", "broadcast(m), dimensions={0}"},
+      {"t), index=1", "s), index=1"},
+      {"all-gather(r1), replica_groups={{0,1},{2,3}}",
+       "all-gather(r1), replica_groups={{0,2},{1,3}}"}};
+  for (const auto& [from, to] : changes) {
+    CAPTURE(std::string(to));
+    Pair other = pair;
+    other.after = replaced(other.after, from, to);
+    other.after = replaced(other.after, "  n = s32", "  e = s32[] constant(1)\n  n = s32");
+    CHECK_FALSE(is_cut_so(other));
+  }
+  // Functions that depend on the order of elements: the first of equal ones, the number of the
+  // smaller one, and one that does not return what it gets twice.
+  for (const char* number : {"select(gt, i, j)", "select(gt, j, i)", "add(i, j)"}) {
+    CAPTURE(std::string(number));
+    Pair other = pair;
+    other.computations_before = other.computations_after =
+        largest("largest", number) + largest("again", number);
+    CHECK_FALSE(is_cut_so(other));
+  }
+  Pair other = pair;
+  other.computations_after =
+      largest("largest") + largest("again", "select(o, i, j)", "select(gt, b, a)");
+  CHECK_FALSE(is_cut_so(other));
+}
+
 TEST_CASE("a computation is what it computes, in whatever order it is written") {
   const std::string body =
       "  x = f32[4,8] parameter(0)\n  i = s32[4,8] iota(), iota_dimension=1\n"

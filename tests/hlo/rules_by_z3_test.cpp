@@ -318,8 +318,8 @@ Counts proved(const Operations& operations, std::size_t most) {
 TEST_CASE("Z3 proves what follows by the rules, of every small shape") {
   const char* const only = std::getenv("P2_RULES_KIND");
   auto kinds = computing_operations();
-  for (const auto& more : {communicating_operations(), indexing_operations(), lookup_operations(),
-                           expanded_operations()})
+  for (const auto& more : {function_operations(), communicating_operations(), indexing_operations(),
+                           lookup_operations(), expanded_operations()})
     kinds.insert(kinds.end(), more.begin(), more.end());
   for (const Operations& kind : kinds) {
     if (only != nullptr && kind.name != only) continue;

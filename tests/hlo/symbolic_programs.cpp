@@ -46,6 +46,27 @@ std::string literal(const std::string& word, const std::string& kind) {
   return fmt::format("{}", std::stod(word) / std::stod(word.substr(slash + 1)));
 }
 
+/// Windows and labels, of the description of a function.
+std::string attributes_written(const std::string& text) {
+  std::string attributes;
+  for (const char* key : {", window={", ", dim_labels="}) {
+    const std::size_t at = text.find(key);
+    if (at == std::string::npos) continue;
+    const bool is_list = text[at + std::string(key).size() - 1] == '{';
+    const std::size_t end = is_list ? text.find('}', at) + 1 : text.find_first_of(", ", at + 2);
+    attributes += text.substr(at, end - at);
+  }
+  return attributes;
+}
+
+/// A function that the engine executes, as it is written.
+Form instruction_of(Form form) {
+  for (const char* opcode : {"cholesky", "convolution", "reduce-window"}) {
+    if (form.text.starts_with(opcode)) form.opcode = opcode;
+  }
+  return form;
+}
+
 std::string attributes_of(const Form& form) {
   const auto& n = form.numbers;
   const std::string& opcode = form.opcode;
@@ -84,6 +105,7 @@ std::string attributes_of(const Form& form) {
         listed(n[0]), listed(n[1]), listed(n[2]), listed(n[3]), listed(n[4]), n[5][0]);
   if (opcode == "dynamic-slice") return ", dynamic_slice_sizes=" + listed(n[0]);
   if (opcode == "cholesky") return ", lower=true";
+  if (opcode == "reduce-window" || opcode == "convolution") return attributes_written(form.text);
   return "";
 }
 
@@ -93,6 +115,11 @@ std::string TensorText::add(const Form& form, const std::string& kind, const Ind
                             const std::string& operands) {
   last_ = fmt::format("t{}", count_++);
   std::string attributes = attributes_of(form);
+  if (form.opcode == "reduce-window") {
+    const bool is_maximum = form.text.find("maximum %0 %1") != std::string::npos;
+    reducers_.insert({is_maximum ? "maximum" : "add", type_of(kind)});
+    attributes += fmt::format(", to_apply={}_{}", is_maximum ? "maximum" : "add", type_of(kind));
+  }
   if (form.opcode == "reduce" || form.opcode == "scatter") {
     // A reducer that is no operation of two scalars is printed with its computation.
     const bool is_difference = form.text.find("subtract %0 %1") != std::string::npos;
@@ -133,7 +160,7 @@ std::string TensorText::name_of(std::size_t tensor, const std::optional<Index>& 
     if (!known.sizes.empty()) list = "{" + list + "}";
     return names_[key] = add({"constant", "", {}}, known.kind, known.sizes, list);
   }
-  if (form.opcode == "function" && form.text.starts_with("cholesky")) form.opcode = "cholesky";
+  if (form.opcode == "function") form = instruction_of(form);
   if (form.opcode == "function" || form.opcode == "unknown" || form.opcode == "shard" ||
       form.opcode == "whole" || form.opcode == "collective" || form.opcode == "variable" ||
       form.opcode == "loop")

@@ -367,7 +367,9 @@ class Reader {
     if (has_text) {
       instruction.text = inside;
     } else {
-      for (const std::string_view operand : split(inside)) {
+      const std::vector<std::string_view> operands = split(inside);
+      instruction.operands.reserve(operands.size());
+      for (const std::string_view operand : operands) {
         const std::string_view last = trimmed(operand);
         if (last.empty()) continue;
         const std::string_view used = plain(last.substr(last.rfind(' ') + 1));
@@ -460,7 +462,11 @@ Index Instruction::numbers(const std::string& key) const {
   const auto found = attributes.find(key);
   Index list;
   if (found == attributes.end()) return list;
-  for (const std::string_view each : split(stripped(found->second, '{', '}'))) {
+  std::string_view listed = found->second;
+  if (listed.starts_with('{')) listed = stripped(listed, '{', '}');
+  const std::vector<std::string_view> numbers = split(listed);
+  list.reserve(numbers.size());
+  for (const std::string_view each : numbers) {
     if (!trimmed(each).empty()) list.push_back(integer(trimmed(each)));
   }
   return list;
@@ -492,6 +498,7 @@ Module read_module(const std::string& text, const std::string& where) {
 
 Index integers_in(std::string_view text) {
   Index result;
+  result.reserve(1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), ',')));
   for (std::size_t at = 0; at < text.size();) {
     const bool negative = text[at] == '-';
     const std::size_t begin = at + (negative ? 1 : 0);

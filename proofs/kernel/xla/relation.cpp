@@ -11,7 +11,9 @@
 namespace p2::kernel::xla {
 namespace {
 
-constexpr std::int64_t kMaxNumbers = 4096;  ///< elements of an array of known integers
+/// Elements of an array of known integers: on every device, or on all.
+constexpr std::int64_t kMaxNumbers = 4096;
+constexpr std::int64_t kMaxNumbersOfAll = std::int64_t{1} << 18U;
 
 /// Boxes of one device as segments of every dimension, if they are all combinations of these.
 std::optional<std::vector<Segments>> product_of(const std::vector<const Piece*>& boxes,
@@ -52,12 +54,14 @@ Op reducer_named(const std::string& name) {
 std::vector<Value> known_numbers(const FlatModule& flat, Interpreter& interpreter,
                                  std::size_t count, Budget& budget) {
   std::vector<Value> known(flat.nodes.size());
+  const std::int64_t most = std::max(
+      kMaxNumbers, kMaxNumbersOfAll / static_cast<std::int64_t>(std::max<std::size_t>(1, count)));
   for (std::size_t i = 0; i < known.size(); ++i) {
     const Node& node = flat.nodes[i];
     const std::string& opcode = node.instruction->opcode;
     const Shape& shape = node.shape;
     const bool is_id = opcode == "partition-id" || opcode == "replica-id";
-    if (!(shape.type.is_integer() || shape.type.is_boolean()) || shape.elements() > kMaxNumbers ||
+    if (!(shape.type.is_integer() || shape.type.is_boolean()) || shape.elements() > most ||
         shape.elements() < 1)
       continue;
     const bool has_operands =

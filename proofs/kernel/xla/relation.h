@@ -78,6 +78,12 @@ std::string text_of(const Index& list);
 std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& node,
                                                  const std::function<std::size_t(Node)>& add);
 
+/// Of a reduction of two arrays, of what groups gather of the same reductions, the results of one of
+/// what they gather, where its function chooses in whatever order; with nodes that `add` adds.
+/// Nothing for any other.
+std::optional<std::vector<std::size_t>> add_joined_reduction(
+    FlatModule& flat, const Node& node, const std::function<std::size_t(Node)>& add);
+
 /// Where a part begins or ends that is written for one device.
 bool is_border(const Instruction& instruction);
 
@@ -104,6 +110,7 @@ std::optional<Index> sizes_of(const Form& form, const std::vector<Index>& operan
 /// One of the factors of a row-major number: (number / stride) mod size.
 struct Digit {
   std::int64_t stride = 1, size = 1;
+  bool operator==(const Digit&) const = default;
 };
 using Digits = std::vector<Digit>;
 /// The dimension that a digit of more than one index is of.

@@ -187,7 +187,7 @@ std::optional<std::size_t> Tensors::reduction_of_moved(const Form& form,
     return std::nullopt;
   Moved x = moved(operands[0]);
   Index along = form.numbers[0];
-  const Tensor base = at(x.base);
+  const Tensor& base = at(x.base);
   const bool is_sum = form.text == "add" && is_zero(operands[1]);
   const bool is_again = base.form.opcode == "reduce" && base.form.text == form.text &&
                         (is_zero(base.operands[1]) && form.text == "add");
@@ -196,7 +196,7 @@ std::optional<std::size_t> Tensors::reduction_of_moved(const Form& form,
                        base.operands[1] == operands[1];
   const Index strides = strides_of(base.sizes);
   if (is_again || is_same) {
-    const Tensor inner = at(base.operands[0]);
+    const Tensor& inner = at(base.operands[0]);
     const Index inner_strides = strides_of(inner.sizes);
     std::vector<std::size_t> kept;
     for (std::size_t k = 0; k < inner.sizes.size(); ++k) {
@@ -260,7 +260,7 @@ std::optional<std::size_t> Tensors::reduction_of_moved(const Form& form,
 
 /// A sum over batches of a dot is a contraction of them, too.
 std::optional<std::size_t> Tensors::sum_of_batches(const Moved& moved, const Index& along) {
-  const Tensor dot = at(moved.base);
+  const Tensor& dot = at(moved.base);
   const Index strides = strides_of(dot.sizes);
   const std::size_t batches = dot.form.numbers[0].size();
   std::vector<Digits> sides[2];  // digits of the operands' dimensions, one each
@@ -293,7 +293,7 @@ std::optional<std::size_t> Tensors::sum_of_batches(const Moved& moved, const Ind
   Index sizes;
   for (const Digit& each : kept) sizes.push_back(each.size);
   for (std::size_t side = 0; side < 2; ++side) {
-    const Tensor operand = at(dot.operands[side]);
+    const Tensor& operand = at(dot.operands[side]);
     const Index of = strides_of(operand.sizes);
     for (std::size_t k = 0; k < operand.sizes.size(); ++k) {
       if (contains(dot.form.numbers[side], k)) continue;
@@ -338,7 +338,7 @@ std::optional<std::size_t> Tensors::sum_of_batches(const Moved& moved, const Ind
 
 /// Of batches, or what only one operand has.
 std::optional<std::size_t> Tensors::slice_of_dot(const Form& form, std::size_t operand) {
-  const Tensor dot = at(operand);
+  const Tensor& dot = at(operand);
   std::size_t k = 0;
   std::vector<std::size_t> operands = dot.operands;
   const auto cut = [&](std::size_t side, std::size_t dimension) {

@@ -209,6 +209,11 @@ class Flattening {
           add_without_expansion(flat_, node, [&](Node next) { return add(std::move(next)); });
       if (one) return {one, {}};
     }
+    if (opcode == "reduce" && shape.is_tuple && shape.parts.size() == 2) {
+      const auto parts =
+          add_joined_reduction(flat_, node, [&](Node next) { return add(std::move(next)); });
+      if (parts) return {{}, {{parts->at(0), {}}, {parts->at(1), {}}}};
+    }
     std::string collective = opcode;
     if (opcode.ends_with("-start")) collective.resize(opcode.size() - 6);
     if (is_one_of(collective,

@@ -119,7 +119,7 @@ std::size_t Tensors::make_moved(const Moved& moved) {
       digits.push_back(each);
     }
   }
-  const Tensor base = at(moved.base);
+  const Tensor& base = at(moved.base);
   if (digits.size() < 2 && base.form.opcode == "numbers")
     return family(base.form, {}, base.kind, sizes, numbered(base.form.numbers));
   const auto [parts, places] = parts_and_places(digits);
@@ -142,6 +142,11 @@ std::size_t Tensors::make_moved(const Moved& moved) {
 /// By make(), which puts it together with what the tensor is made by.
 std::optional<std::size_t> Tensors::make_moved_as(std::size_t number,
                                                   const std::vector<Digits>& dimensions) {
+  Moved own = moved(number);
+  if (own.is_own && !is_one_of(at(number).form.opcode, {"broadcast", "reshape"})) {
+    own.dimensions = dimensions;
+    return make_moved(own);
+  }
   Digits digits = all_of(dimensions);
   const auto [parts, places] = parts_and_places(digits);
   Index sizes;
@@ -171,19 +176,24 @@ std::optional<std::size_t> Tensors::make_moved_back(std::size_t number,
 std::optional<std::size_t> Tensors::elements_of_moved(const Form& form,
                                                       std::vector<std::size_t> operands,
                                                       const std::string& kind) {
-  std::optional<Moved> first;
-  for (const std::size_t each : operands) {
-    Moved moved = this->moved(each);
-    if (is_one_of(at(moved.base).form.opcode, {"broadcast", "constant"})) continue;
-    if (first && first->base <= moved.base) continue;
-    first = std::move(moved);
+  std::vector<Moved> all;
+  const Moved* first = nullptr;
+  for (const std::size_t each : operands) all.push_back(moved(each));
+  const auto is_splat = [&](const Moved& moved) {
+    return is_one_of(at(moved.base).form.opcode, {"broadcast", "constant"});
+  };
+  for (const Moved& each : all) {
+    if (!is_splat(each) && (first == nullptr || each.base < first->base)) first = &each;
   }
-  if (!first || first->is_own) return std::nullopt;
+  if (first == nullptr || first->is_own) return std::nullopt;
   const Index own = at(first->base).sizes;
-  for (std::size_t& each : operands) {
-    const auto moved = make_moved_back(each, first->dimensions, own);
-    if (!moved) return std::nullopt;
-    each = *moved;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const bool is_alike =
+        !is_splat(all[k]) && all[k].dimensions == first->dimensions && at(all[k].base).sizes == own;
+    const std::optional<std::size_t> back =
+        is_alike ? all[k].base : make_moved_back(operands[k], first->dimensions, own);
+    if (!back) return std::nullopt;
+    operands[k] = *back;
   }
   const auto result = make(form, std::move(operands), kind);
   return result ? make_moved_as(*result, first->dimensions) : std::nullopt;
@@ -191,9 +201,9 @@ std::optional<std::size_t> Tensors::elements_of_moved(const Form& form,
 
 /// Dimensions that are new in the broadcast may stand elsewhere, but not within others.
 std::optional<std::size_t> Tensors::moved_broadcast(const Moved& moved) {
-  const Tensor wide = at(moved.base);
+  const Tensor& wide = at(moved.base);
   const Index strides = strides_of(wide.sizes);
-  const Tensor narrow = at(wide.operands[0]);
+  const Tensor& narrow = at(wide.operands[0]);
   const Index narrow_strides = strides_of(narrow.sizes);
   std::vector<Digits> kept;
   Index dimensions, sizes;
@@ -255,7 +265,7 @@ std::optional<std::vector<std::size_t>> Tensors::cut_moved(Moved& moved, const I
 std::optional<std::size_t> Tensors::slice_of_moved(const Form& form, std::size_t operand) {
   Moved moved = this->moved(operand);
   if (moved.is_own) return std::nullopt;
-  const Tensor base = at(moved.base);
+  const Tensor& base = at(moved.base);
   const Index sizes = at(operand).sizes;
   Index next;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
@@ -279,7 +289,7 @@ std::optional<std::size_t> Tensors::dynamic_slice_of_moved(
     const Form& form, const std::vector<std::size_t>& operands) {
   if (form.numbers[0] == at(operands[0]).sizes) return operands[0];
   Moved moved = this->moved(operands[0]);
-  const Tensor base = at(moved.base);
+  const Tensor& base = at(moved.base);
   const Index sizes = at(operands[0]).sizes;
   const auto along = cut_moved(moved, sizes, form.numbers[0]);
   if (!along || operands.size() < 2) return std::nullopt;

@@ -214,7 +214,7 @@ std::size_t Tensors::variable(std::size_t number, std::size_t first, const Shape
 }
 
 std::size_t Tensors::result(std::size_t variable) {
-  const Tensor known = at(variable);
+  const Tensor& known = at(variable);
   return intern({{"loop", "", {}}, {variable}, known.kind, known.sizes});
 }
 
@@ -233,7 +233,7 @@ std::size_t Tensors::input(std::size_t number, const Shape& shape) {
 }
 
 std::size_t Tensors::summand(const Form& form, std::vector<std::size_t> operands, std::size_t sum) {
-  const Tensor whole = at(sum);
+  const Tensor& whole = at(sum);
   return intern({{"summand", form.opcode + " " + form.text, form.numbers},
                  std::move(operands),
                  whole.kind,
@@ -389,7 +389,7 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   if (opcode == "gather" && form.numbers[2].size() == 1) {
     // A gather clamps its indices by itself.
     const Moved moved = this->moved(operands[1]);
-    const Tensor indices = at(moved.base);
+    const Tensor& indices = at(moved.base);
     const std::int64_t most = element_of(at(operands[0]).sizes, form.numbers[2][0]) -
                               element_of(form.numbers[6], form.numbers[2][0]);
     if (indices.form.opcode == "clamp" && integer(indices.operands[0]) == 0 &&
@@ -413,7 +413,7 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   if (opcode == "reduce") return reduction_of_moved(form, operands, kind);
   if (opcode == "dynamic-slice") return dynamic_slice_of_moved(form, operands);
   if (operands.size() != 1) return std::nullopt;
-  const Tensor x = at(operands[0]);
+  const Tensor& x = at(operands[0]);
   const bool is_broadcast = x.form.opcode == "broadcast";
   if (opcode == "reshape" || opcode == "transpose") {
     if (sizes_of(form, {x.sizes}) == x.sizes &&
