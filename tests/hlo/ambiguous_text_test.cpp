@@ -98,6 +98,22 @@ TEST_CASE("usual comments, tables and line ends are read") {
   }
 }
 
+TEST_CASE("groups by a mesh are read, with what stands behind a space") {
+  const auto summed = [](const std::string& groups) {
+    return "HloModule m, num_partitions=2\nadd {\n  a = f32[] parameter(0)\n  b = f32[] "
+           "parameter(1)\n  ROOT c = f32[] add(a, b)\n}\nENTRY e {\n  p = f32[4] parameter(0)\n"
+           "  ROOT r = f32[4] all-reduce(p), channel_id=1, replica_groups=" +
+           groups + ", use_global_device_ids=true, to_apply=add\n}\n";
+  };
+  const std::string both = summed("{{0,1}}");
+  for (const char* groups : {"mesh['a'=2,'b'=1] {'a'}", "mesh['a'=1,'b'=2] {'a','b'}",
+                             "mesh['a'=2,'b'=1], device_ids=([2,1]T(1,0)) {'a'}", "[1,2]<=[2]"}) {
+    CAPTURE(std::string(groups));
+    CHECK(std::holds_alternative<CertificateFiles>(certified_equal(both, summed(groups))));
+  }
+  CHECK_FALSE(is_taken_for_equal(both, summed("mesh['a'=2,'b'=1] {'b'}")));
+}
+
 TEST_CASE("an entry of a list is what stands under its name, wherever else the name stands") {
   const auto manual = [](const std::string& meshes, const std::string& before_shardings) {
     return "HloModule whole, num_partitions=4, frontend_attributes={" + meshes +

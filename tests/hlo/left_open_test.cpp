@@ -2,6 +2,8 @@
 // refute nothing by them.
 
 #include <string>
+#include <utility>
+#include <variant>
 
 #include <doctest/doctest.h>
 
@@ -140,6 +142,37 @@ TEST_CASE("a reduction leaves open in which order it takes elements") {
       "  ROOT y = f32[2,3] scatter(s, i0, u1)" + numbers;
   CHECK(verdicts(module(sum, one_by_one), module(sum, at_once)) == "unknown; unknown");
   CHECK(verdicts(module(sum, one_by_one), module(sum, one_by_one)) == "valid; valid");
+}
+
+TEST_CASE("what pads a window is its initial value to StableHLO, and nothing to XLA") {
+  const auto body = [](const std::string& first, const std::string& last) {
+    return module_text("  x = f32[4] parameter(0)\n  i = f32[] parameter(1)\n" + first + last, 2);
+  };
+  const auto padded = [&](const std::string& first, const std::string& reducer) {
+    return body(first, "  ROOT w = f32[4] reduce-window(x, z), window={size=2 pad=1_0}, to_apply=" +
+                           reducer + "\n");
+  };
+  const auto written = [&](const std::string& first, const std::string& reducer) {
+    return body(first,
+                "  p = f32[5] pad(x, z), padding=1_0\n"
+                "  ROOT w = f32[4] reduce-window(p, z), window={size=2}, to_apply=" +
+                    reducer + "\n");
+  };
+  const auto is_certified = [](const std::string& before, const std::string& after) {
+    return std::holds_alternative<CertificateFiles>(certified_equal(before, after));
+  };
+  const std::string given = "  z = f32[] copy(i)\n", zero = "  z = f32[] constant(0)\n",
+                    one = "  z = f32[] constant(1)\n", least = "  z = f32[] constant(-inf)\n";
+  for (const std::string& first : {given, one}) {
+    CHECK(compared(padded(first, "add"), written(first, "add")).outcome == Outcome::Undecided);
+    CHECK_FALSE(is_certified(padded(first, "add"), written(first, "add")));
+    CHECK(compared(padded(first, "add"), padded(first, "add")).outcome == Outcome::Established);
+  }
+  for (const auto& [first, reducer] : {std::pair(zero, "add"), std::pair(least, "maximum")}) {
+    CHECK(compared(padded(first, reducer), written(first, reducer)).outcome ==
+          Outcome::Established);
+    CHECK(is_certified(padded(first, reducer), written(first, reducer)));
+  }
 }
 
 }  // namespace p2::hlo

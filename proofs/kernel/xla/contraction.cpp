@@ -315,17 +315,34 @@ Value Interpreter::reduce_window(const Instruction& instruction, const Operands&
         }
         Index at(x.sizes.size());
         return filled(shapes[k], [&](const Index& index) {
+          // StableHLO pads with the initial value, which XLA leaves out.
           std::vector<Cell> totals = reduced.first;
+          std::optional<std::vector<Cell>> padded;
           for_each_index(offsets, [&](const Index& offset) {
             budget_.spend(1);
-            for (std::size_t i = 0; i < window.size(); ++i) {
+            bool is_padding = false;
+            for (std::size_t i = 0; i < window.size() && !is_padding; ++i) {
               const auto element = window[i].element(index[i], offset[i], x.sizes[i]);
-              if (!element) return;
-              at[i] = *element;
+              is_padding = !element;
+              at[i] = element.value_or(0);
             }
-            totals =
-                call(function, reduced.types, reduced.arguments(totals, place_of(x.sizes, at)));
+            if (is_padding && !padded) padded = totals;
+            if (padded) {
+              std::vector<Cell> arguments = *padded;
+              for (std::size_t i = 0; i < reduced.first.size(); ++i)
+                arguments.push_back(is_padding
+                                        ? reduced.first[i]
+                                        : reduced.arrays[i]->cells.at(place_of(x.sizes, at)));
+              padded = call(function, reduced.types, arguments);
+            }
+            if (!is_padding)
+              totals =
+                  call(function, reduced.types, reduced.arguments(totals, place_of(x.sizes, at)));
           });
+          for (std::size_t i = 0; padded && i < totals.size(); ++i) {
+            if (!arithmetic_.same(totals[i], (*padded)[i], reduced.types[i]))
+              not_covered("a window whose padding is not neutral");
+          }
           return totals.at(k);
         });
       });

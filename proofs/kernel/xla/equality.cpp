@@ -47,7 +47,13 @@ class Comparison {
       outputs_.push_back(arrays_of(main.instructions[main.root].shape));
     }
     require_no_new_order(modules_[0], modules_[1]);
-    for (const Module& module : modules_) require_one_of_every_name(module);
+    for (const Module& module : modules_) {
+      require_one_of_every_name(module);
+      const bool has_others =
+          (module.partitions > 1 && module.partitions != devices_.partitions) ||
+          (module.replicas > 1 && module.replicas != devices_.replicas);
+      if (has_others) malformed("devices that a module does not run on");
+    }
     if (is_written) read_origins(problem["written_from"]);
     read_relation(problem["relation"]);
   }

@@ -18,10 +18,13 @@ namespace {
 Cell real(double value, double error = 0, std::uint64_t computation = 0) {
   return {error == 0 ? 0 : computation, 0, value, error, false};
 }
-double error_of(const Cell& cell) { return cell.high; }
+/// At least as much as moves the double.
+double error_of(const Cell& cell) {
+  return cell.high == 0 ? 0 : std::max(cell.high, std::fabs(cell.low) * std::ldexp(1, -51));
+}
 /// Whether two doubles stand for one number.
 bool are_one(const Cell& a, const Cell& b) {
-  return a.low == b.low && error_of(a) == error_of(b) && a.value == b.value;
+  return a.low == b.low && a.high == b.high && a.value == b.value;
 }
 Cell whole(std::uint64_t value, const Type& type) {
   return {static_cast<std::uint64_t>(wrapped(value, type)), 0, 0, 0, false};
@@ -279,9 +282,11 @@ std::optional<double> error_of_periodic(Op op, Cells x) {
   const double own = is_tan ? 0 : error_of(x[1]);
   if (std::fabs(period) <= own) return std::nullopt;
   const double turns = turn(x[0].low, period);
+  const bool has_error = error > 0 || own > 0;
+  if (has_error && std::fabs(turns) > 1e6) return std::nullopt;
   for (const double a : {x[0].low - error, x[0].low + error}) {
     for (const double b : {period - own, period + own}) {
-      if (turn(a, b) != turns || (error > 0 && std::fabs(a / b - std::round(a / b)) < 1e-9))
+      if (turn(a, b) != turns || (has_error && std::fabs(a / b - std::round(a / b)) < 1e-9))
         return std::nullopt;
     }
   }
@@ -298,10 +303,15 @@ std::optional<Cell> real_with_error(Op op, Cells x) {
   const double value = real_operation(op, x);
   const bool are_finite =
       std::all_of(x.begin(), x.end(), [](const Cell& cell) { return std::isfinite(cell.low); });
-  if (!are_finite) return real(value);
+  if (!are_finite) {
+    const bool has_error =
+        std::any_of(x.begin(), x.end(), [](const Cell& cell) { return error_of(cell) > 0; });
+    if (takes_one(op) && !std::isnan(value)) return x[x[0].low == value ? 0 : 1];
+    return has_error ? std::nullopt : std::optional(real(value));
+  }
   if (std::isnan(value)) return std::nullopt;
   if (std::isinf(value)) return is_at_pole(op, x) ? std::optional(real(value)) : std::nullopt;
-  // The errors of operands make the difference at a corner, or near it twice that.
+  // The errors of operands make the largest difference at a corner, or twice that at most.
   double spread = 0;
   const bool is_periodic =
       op == Op::Cosine || op == Op::Remainder || op == Op::Sine || op == Op::Tan;
@@ -318,12 +328,16 @@ std::optional<Cell> real_with_error(Op op, Cells x) {
     if (!std::isfinite(there) && there != value) return std::nullopt;
     if (there != value) spread = std::max(spread, std::fabs(there - value));
   }
+  const auto may_be_zero = [](const Cell& cell) {
+    return error_of(cell) > 0 && std::fabs(cell.low) <= error_of(cell);
+  };
   const bool is_pole =
-      op == Op::Divide && error_of(x[1]) > 0 && std::fabs(x[1].low) <= error_of(x[1]);
+      (op == Op::Divide && may_be_zero(x[1])) || (op == Op::Power && may_be_zero(x[0]));
   const bool is_step = op == Op::Ceil || op == Op::Floor || op == Op::RoundAway ||
                        op == Op::RoundEven || op == Op::Sign;
   if (is_pole || (is_step && spread != 0)) return std::nullopt;
-  double error = takes_one(op) ? spread : 2 * spread;
+  const bool is_monotone = op != Op::Atan2 && op != Op::Power;  // in every operand, or a bound
+  double error = takes_one(op) ? spread : spread * (is_monotone ? 1 + std::ldexp(1, -40) : 2);
   if (!is_exact(op, x[0].low, x[x.size() - 1].low, value))
     error += std::fabs(value) * std::ldexp(1, -50) + std::numeric_limits<double>::min();
   if (error == 0) return real(value);

@@ -68,8 +68,8 @@ class Line {
     }
     return trimmed(text_.substr(begin, at_ - begin));
   }
-  /// A word, a string, lists in brackets: `b01f_01io->b01f`, `[2,4]<=[8]`. What follows is no part
-  /// of it, with or without a space before.
+  /// A word, a string, lists in brackets: `b01f_01io->b01f`, `[2,4]<=[8]`, `mesh['x'=2] {'x'}`.
+  /// What follows is no part of it, with or without a space before.
   std::string_view value() {
     const std::string_view found = balanced();
     int depth = 0;
@@ -82,7 +82,9 @@ class Line {
       if (c == ')' || c == '}' || c == ']') --depth;
       if (depth != 0) continue;
       const bool is_end = c == '"' || c == '}';
-      const bool is_inside = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+      const bool is_axes = c == ' ' && (found.starts_with("mesh[") || found.starts_with("(")) &&
+                           found.substr(i).starts_with(" {");
+      const bool is_inside = is_axes || std::isalnum(static_cast<unsigned char>(c)) != 0 ||
                              std::string_view("_.-><:@+)]").find(c) != std::string_view::npos ||
                              (c == '%' && i == 0) || (c == '=' && i > 0 && found[i - 1] == '<');
       if (is_end ? i + 1 != found.size() : !is_inside) fail("expected one value");

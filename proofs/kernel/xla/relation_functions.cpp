@@ -216,8 +216,8 @@ std::optional<std::vector<std::size_t>> add_joined_reduction(
   const auto is_one = [&](std::size_t a, std::size_t b) {
     const Instruction& x = *node_of(a).instruction;
     const Instruction& y = *node_of(b).instruction;
-    return a == b || (x.opcode == "constant" && y.opcode == "constant" && x.text == y.text &&
-                      x.text.find("...") == std::string::npos);
+    return x.opcode == "constant" && y.opcode == "constant" && x.text == y.text &&
+           x.text.find("...") == std::string::npos;
   };
   const bool has_values =
       is_one(first->operands[2], node.operands[2]) && is_one(first->operands[3], node.operands[3]);
