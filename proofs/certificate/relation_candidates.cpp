@@ -198,15 +198,20 @@ void RelationSearch::relate(std::size_t node) {
       for (const std::size_t tensor : made_of(SIZE_MAX, opcode))
         request(each, modules_.tensors().at(tensor).sizes);
     }
-    // Arrays that are sorted or reduced together are cut alike.
-    const bool are_alike = k > 0 && own_sizes(each) == own_sizes(here.operands[0]) &&
-                           kernel::xla::is_one_of(opcode, {"complex", "map", "reduce", "sort"});
-    if (of_[each].empty() || are_alike) request(each, likely_sizes(here, k));
+    if (of_[each].empty()) request(each, likely_sizes(here, k));
     if (of_[each].empty()) return;
     choices.push_back(of_[each]);
   }
   const bool found = derive_all(node, choices, {});
-  if (opcode == "concatenate" && !found) derive_all(node, choices, {1});
+  if (found) return;
+  if (opcode == "concatenate") derive_all(node, choices, {1});
+  if (!kernel::xla::is_one_of(opcode, {"complex", "map", "reduce", "sort"})) return;
+  // Arrays that are sorted or reduced together are cut alike.
+  for (std::size_t k = 1; k < here.operands.size(); ++k) {
+    if (own_sizes(here.operands[k]) == own_sizes(here.operands[0]))
+      choices[k] = request(here.operands[k], likely_sizes(here, k));
+  }
+  derive_all(node, choices, {});
 }
 
 RelationSearch::Numbers RelationSearch::made_of(std::size_t tensor, const std::string& opcode) {
