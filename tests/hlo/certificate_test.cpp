@@ -113,6 +113,19 @@ TEST_CASE("p2-check accepts no equality that fails for some inputs") {
       // The least integer has no negative.
       {"  p = s64[] parameter(0)\n  n = s64[] negate(p)\n  ROOT o = f64[] convert(n)\n",
        "  p = s64[] parameter(0)\n  n = f64[] convert(p)\n  ROOT o = f64[] negate(n)\n"},
+      // The largest integer of 64 bits is no double.
+      {"  p = u64[] parameter(0)\n  k = u64[] constant(3003)\n"
+       "  n = u64[] constant(6142771919317200)\n  d = u64[] divide(p, k)\n"
+       "  ROOT o = pred[] compare(d, n), direction=EQ\n",
+       "  p = u64[] parameter(0)\n  ROOT o = pred[] constant(false)\n"},
+      // A number that wraps around below 0 is that of the last branch.
+      {"  p = u8[] parameter(0)\n  q = f32[] parameter(1)\n  i = s32[] convert(p)\n"
+       "  j = s32[] multiply(i, i)\n  k = s32[] multiply(j, j)\n"
+       "  ROOT o = f32[] conditional(k, q, q), branch_computations={none, twice}\n",
+       "  p = u8[] parameter(0)\n  q = f32[] parameter(1)\n  i = s32[] convert(p)\n"
+       "  j = s32[] multiply(i, i)\n  k = s32[] multiply(j, j)\n  z = s32[] constant(0)\n"
+       "  e = s32[] constant(1)\n  c = s32[] clamp(z, k, e)\n"
+       "  ROOT o = f32[] conditional(c, q, q), branch_computations={none, twice}\n"},
       // Numbers of 8 bits and complex ones are no integers.
       {"  p = f32[] parameter(0)\n  q = f32[] negate(p)\n  a = f8e4m3fn[] convert(p)\n"
        "  b = f8e4m3fn[] convert(q)\n  ROOT o = pred[] compare(a, b), direction=GT\n",

@@ -2,6 +2,7 @@
 // Execution of modules: calls, loops and conditionals.
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "proofs/kernel/input.h"
@@ -352,8 +353,9 @@ Value Interpreter::chosen(const Value& condition, const std::vector<Value>& choi
     const Cell& cell = condition.devices[device]->cells.at(0);
     const Type& by = condition.devices[device]->type;
     const Tensor& first = *choices[0].devices[device];
-    if (!by.is_boolean() && (cell.nan || cell.low < 0))
-      not_covered("a branch by a number that may be negative");
+    const double end = std::ldexp(1, by.bits - (by.kind == Type::Kind::Signed ? 1 : 0));
+    if (!by.is_boolean() && (cell.nan || cell.low < 0 || cell.high >= end))
+      not_covered("a branch by a number that may be negative, or wrap around");
     Tensor made{first.type, first.sizes, {}};
     budget_.spend(24 * first.cells.size() * choices.size());
     for (std::size_t i = 0; i < first.cells.size(); ++i) {

@@ -274,8 +274,10 @@ Cell Interpreter::at_starts(const std::vector<Cell>& starts, const Type& index_t
     return result;
   };
   if (most[next] < 0) malformed("a slice that is larger than its tensor");
-  if (const auto known = arithmetic_.known(starts[next], index_type))
+  if (const auto known = arithmetic_.known(starts[next], index_type)) {
+    if (index_type.kind == Type::Kind::Unsigned && *known < 0) not_covered("an index of 2^63");
     return one(std::clamp<std::int64_t>(*known, 0, most[next]));
+  }
   std::vector<Cell> choices;
   for (std::int64_t start = 0; start <= most[next]; ++start) {
     budget_.spend(8);

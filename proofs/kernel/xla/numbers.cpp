@@ -461,9 +461,9 @@ class Numbers : public Arithmetic {
   Cell function(std::string_view /*name*/, Cells /*operands*/, const Type& type) override {
     return arbitrary(type);
   }
-  Cell choose(const Cell& index, const Type& /*index_type*/, Cells choices,
-              const Type& type) override {
-    if (index.nan) return arbitrary(type);
+  Cell choose(const Cell& index, const Type& index_type, Cells choices, const Type& type) override {
+    const bool is_beyond = index_type.kind == Type::Kind::Unsigned && index.value >> 63U != 0;
+    if (index.nan || is_beyond) return arbitrary(type);
     const auto place = std::clamp<std::int64_t>(static_cast<std::int64_t>(index.value), 0,
                                                 static_cast<std::int64_t>(choices.size()) - 1);
     return choices[static_cast<std::size_t>(place)];

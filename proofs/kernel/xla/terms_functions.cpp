@@ -331,7 +331,8 @@ Cell Terms::integral(const Elementwise& operation, Cells operands) {
       "op " + std::to_string(static_cast<int>(operation.op)) + " " + std::string(type.name), all,
       type);
   const bool divides = operation.op == Op::Divide || operation.op == Op::Remainder;
-  if (divides && x.low >= 0 && y.low > 0) {
+  // Bounds of 64 bits are no integers.
+  if (divides && is_exact(x) && is_exact(y) && x.low >= 0 && y.low > 0) {
     result.low = 0;
     result.high =
         operation.op == Op::Divide ? std::floor(x.high / y.low) : std::min(x.high, y.high - 1);
