@@ -144,7 +144,8 @@ TEST_CASE("a reduction leaves open in which order it takes elements") {
   CHECK(verdicts(module(sum, one_by_one), module(sum, one_by_one)) == "valid; valid");
 }
 
-TEST_CASE("what pads a window is its initial value to StableHLO, and nothing to XLA") {
+TEST_CASE(
+    "what pads a window is its initial value to StableHLO, and nothing to XLA: no certificate") {
   const auto body = [](const std::string& first, const std::string& last) {
     return module_text("  x = f32[4] parameter(0)\n  i = f32[] parameter(1)\n" + first + last, 2);
   };
@@ -164,7 +165,6 @@ TEST_CASE("what pads a window is its initial value to StableHLO, and nothing to 
   const std::string given = "  z = f32[] copy(i)\n", zero = "  z = f32[] constant(0)\n",
                     one = "  z = f32[] constant(1)\n", least = "  z = f32[] constant(-inf)\n";
   for (const std::string& first : {given, one}) {
-    CHECK(compared(padded(first, "add"), written(first, "add")).outcome == Outcome::Undecided);
     CHECK_FALSE(is_certified(padded(first, "add"), written(first, "add")));
     CHECK(compared(padded(first, "add"), padded(first, "add")).outcome == Outcome::Established);
   }

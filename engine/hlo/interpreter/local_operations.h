@@ -129,7 +129,6 @@ class LocalOperations {
   const std::optional<ElementOperation>& binary(std::uint32_t computation);
   /// One of two numbers, whichever.
   Cell either(const Cell& a, const Cell& b, ElementType type);
-  Cell if_both(const Cell& a, const Cell& b, ElementType type);
   std::shared_ptr<const Cells> factors_of(const Array<Cell>& factor, ElementType type);
   /// A rounded sum of products of factors, two by two.
   Cell contracted(const Instruction& instruction, const Cells& factors, const Operands& operands);

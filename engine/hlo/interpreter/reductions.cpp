@@ -155,17 +155,6 @@ auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& 
   return result;
 }
 
-/// What is the same either way; else of numbers any, and of symbols a function of both.
-template <typename A>
-auto LocalOperations<A>::if_both(const Cell& a, const Cell& b, ElementType type) -> Cell {
-  if constexpr (A::kSymbolic) {
-    const Cell both[] = {a, b};
-    return arithmetic_.equal(a, b, type) ? a : arithmetic_.function("either", both, type);
-  } else {
-    return either(a, b, type);
-  }
-}
-
 template <typename A>
 auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Operands& operands)
     -> Tree {
@@ -180,41 +169,30 @@ auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Ope
   for (const WindowDimension& dimension : window) sizes.push_back(dimension.size);
   const Cells initial = {operands[1]->array.at(0)};
   const bool listed = is_ordered(instruction, operands);
-  Cell padding = initial[0];
-  if constexpr (A::kSymbolic) {
-    if (listed) padding = arithmetic_.function("padding", initial, shape.type);
-  }
-  const auto element_at = [&](const Index& index, const Index& at) -> std::optional<std::int64_t> {
-    std::int64_t element = 0;
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      const WindowDimension& dimension = window[i];
-      const std::int64_t padded =
-          index[i] * dimension.stride + at[i] * dimension.window_dilation - dimension.pad_low;
-      if (padded < 0 || padded % dimension.base_dilation != 0) return std::nullopt;
-      const std::int64_t place = padded / dimension.base_dilation;
-      if (place >= from.shape.sizes[i]) return std::nullopt;
-      element += place * strides[i];
-    }
-    return element;
-  };
   Cells cells;
   for_each_index(shape.sizes, [&](const Index& index) {
-    // StableHLO pads with the initial value, which XLA leaves out.
     Cells total = listed ? Cells() : initial;
-    std::optional<Cells> padded;
     for_each_index(sizes, [&](const Index& at) {
       work_.spend(1);
-      const auto element = element_at(index, at);
-      if (listed) {
-        total.push_back(element ? from.at(*element) : padding);
-        return;
+      if (listed) total.push_back(initial[0]);  // what pads the operand
+      std::int64_t element = 0;
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        const WindowDimension& dimension = window[i];
+        const std::int64_t padded =
+            index[i] * dimension.stride + at[i] * dimension.window_dilation - dimension.pad_low;
+        if (padded < 0 || padded % dimension.base_dilation != 0) return;
+        const std::int64_t place = padded / dimension.base_dilation;
+        if (place >= from.shape.sizes[i]) return;
+        element += place * strides[i];
       }
-      if (!element && !padded) padded = total;
-      if (padded) reduce_into(instruction, *padded, {element ? from.at(*element) : initial[0]});
-      if (element) reduce_into(instruction, total, {from.at(*element)});
+      if (listed) {
+        total.back() = from.at(element);
+      } else {
+        reduce_into(instruction, total, {from.at(element)});
+      }
     });
     if (listed) total = reduced_list(instruction, total, initial, {shape.type});
-    cells.push_back(padded ? if_both(total[0], (*padded)[0], shape.type) : total[0]);
+    cells.push_back(total[0]);
   });
   return array(shape, std::move(cells), operands);
 }
