@@ -45,7 +45,7 @@ void TextCursor::skip_comment() {
 void TextCursor::skip_blanks() {
   while (offset_ < text_.size()) {
     const char ch = text_[offset_];
-    if (ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n') {
+    if (is_blank(ch)) {
       step();
     } else if (starts_comment()) {
       skip_comment();

@@ -10,6 +10,8 @@
 
 namespace p2 {
 
+inline bool is_blank(char ch) { return ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n'; }
+
 /// Reads a small text language from left to right, remembering where it stands so that every
 /// complaint names a line and a column. Blanks and `#` comments (to the end of the line) are
 /// skipped before every token. Holds views: `source` and `text` must outlive it.

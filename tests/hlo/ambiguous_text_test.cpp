@@ -19,7 +19,7 @@ std::string with_lines(const std::string& lines) {
 
 /// Neither is known to be equal.
 bool is_taken_for_equal(const std::string& before, const std::string& after) {
-  if (std::holds_alternative<CertificateFiles>(certified_equal(before, after))) return true;
+  if (is_certified(before, after)) return true;
   try {
     return compared(before, after).outcome == Outcome::Established;
   } catch (const InputError&) {
@@ -94,7 +94,7 @@ TEST_CASE("usual comments, tables and line ends are read") {
   for (const std::string& text : same) {
     CAPTURE(text);
     CHECK(compared(sum, text).outcome == Outcome::Established);
-    CHECK(std::holds_alternative<CertificateFiles>(certified_equal(sum, text)));
+    CHECK(is_certified(sum, text));
   }
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("groups by a mesh are read, with what stands behind a space") {
   for (const char* groups : {"mesh['a'=2,'b'=1] {'a'}", "mesh['a'=1,'b'=2] {'a','b'}",
                              "mesh['a'=2,'b'=1], device_ids=([2,1]T(1,0)) {'a'}", "[1,2]<=[2]"}) {
     CAPTURE(std::string(groups));
-    CHECK(std::holds_alternative<CertificateFiles>(certified_equal(both, summed(groups))));
+    CHECK(is_certified(both, summed(groups)));
   }
   CHECK_FALSE(is_taken_for_equal(both, summed("mesh['a'=2,'b'=1] {'b'}")));
 }
@@ -140,7 +140,7 @@ TEST_CASE("an entry of a list is what stands under its name, wherever else the n
       "HloModule after, num_partitions=4\n\nENTRY main {\n  x = f32[4,6] parameter(0)\n"
       "  a = f32[2,6] slice(x), slice={[0:2],[0:6]}\n  b = f32[2,6] slice(x), slice={[2:4],[0:6]}\n"
       "  s = f32[2,6] add(a, b)\n  ROOT c = f32[4,6] concatenate(s, s), dimensions={0}\n}\n";
-  const auto is_certified = [](const std::string& before, const std::string& after) {
+  const auto on_four_devices = [](const std::string& before, const std::string& after) {
     const std::string held = R"({"after":0,"relation":{"dims":[[],[]]}})";
     const std::string relation =
         R"({"format":"p2-relation/1","devices":4,"mesh":{"u":4},"inputs":{"0":)" + held +
@@ -155,8 +155,8 @@ TEST_CASE("an entry of a list is what stands under its name, wherever else the n
     return std::holds_alternative<CertificateFiles>(
         module_certificate({before, after}, decision, {}));
   };
-  CHECK(is_certified(manual(right, ""), twice));
-  CHECK_FALSE(is_certified(manual(right, ""), sum_of_rows));
+  CHECK(on_four_devices(manual(right, ""), twice));
+  CHECK_FALSE(on_four_devices(manual(right, ""), sum_of_rows));
   const std::string decoys[] = {
       "xla.sdy.meshes={xmesh = #sdy.mesh<[\"b\"=2, \"a\"=2]>, mesh = #sdy.mesh<[\"a\"=2, "
       "\"b\"=2]>}",
@@ -164,9 +164,9 @@ TEST_CASE("an entry of a list is what stands under its name, wherever else the n
       "\\\"a\\\"=2, \\\"b\\\"=2]>}\""};
   for (const std::string& decoy : decoys) {
     CAPTURE(decoy);
-    CHECK_FALSE(is_certified(manual(decoy, ""), sum_of_rows));
+    CHECK_FALSE(on_four_devices(manual(decoy, ""), sum_of_rows));
   }
-  CHECK_FALSE(is_certified(
+  CHECK_FALSE(on_four_devices(
       manual(right, "aa=\"xla.sdy.in_shardings=sharding_per_value<[<@mesh, [{\\\"b\\\"}]>]>\","),
       sum_of_rows));
 }

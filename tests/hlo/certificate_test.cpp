@@ -26,10 +26,6 @@
 namespace p2::hlo {
 namespace {
 
-bool accepts(const std::string& before, const std::string& after) {
-  return std::holds_alternative<CertificateFiles>(certified_equal(before, after));
-}
-
 std::string module_with(const std::string& body) {
   return "HloModule m, num_partitions=2\n"
          "add {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT c = s32[] add(a, "
@@ -151,22 +147,22 @@ TEST_CASE("p2-check accepts no equality that fails for some inputs") {
   };
   for (const auto& [before, after] : kWrong) {
     CAPTURE(after);
-    CHECK_FALSE(accepts(module_with(before), module_with(after)));
-    CHECK(accepts(module_with(after), module_with(after)));
+    CHECK_FALSE(is_certified(module_with(before), module_with(after)));
+    CHECK(is_certified(module_with(after), module_with(after)));
   }
   // An attribute that is not known may change anything.
-  CHECK_FALSE(accepts(module_with(x + "  ROOT o = f32[4] add(x, y)\n"),
-                      module_with(x + "  ROOT o = f32[4] add(x, y), sparsity=L.1@2:4\n")));
+  CHECK_FALSE(is_certified(module_with(x + "  ROOT o = f32[4] add(x, y)\n"),
+                           module_with(x + "  ROOT o = f32[4] add(x, y), sparsity=L.1@2:4\n")));
 }
 
 TEST_CASE("what is arbitrary equals nothing else, and computations are compared by what they do") {
   const std::string buffer = "  b = f32[4] custom-call(), custom_call_target=\"AllocateBuffer\"\n";
   const std::string x = "  x = f32[4] parameter(0)\n";
-  CHECK_FALSE(accepts(module_with(x + buffer + "  ROOT o = f32[4] copy(b)\n"),
-                      module_with(x + buffer + "  ROOT o = f32[4] copy(b)\n")));
+  CHECK_FALSE(is_certified(module_with(x + buffer + "  ROOT o = f32[4] copy(b)\n"),
+                           module_with(x + buffer + "  ROOT o = f32[4] copy(b)\n")));
   const std::string written =
       x + buffer + "  z = s32[] constant(0)\n  ROOT o = f32[4] dynamic-update-slice(b, x, z)\n";
-  CHECK(accepts(module_with(written), module_with(x + "  ROOT o = f32[4] copy(x)\n")));
+  CHECK(is_certified(module_with(written), module_with(x + "  ROOT o = f32[4] copy(x)\n")));
   // The same names, but `inner` is another function.
   const auto nested = [](const std::string& opcode) {
     return "HloModule m, num_partitions=2\n"
@@ -178,8 +174,8 @@ TEST_CASE("what is arbitrary equals nothing else, and computations are compared 
            "ENTRY main {\n  x = f32[4] parameter(0)\n  ROOT o = f32[4] custom-call(x), "
            "custom_call_target=\"g\", called_computations={%loop}\n}\n";
   };
-  CHECK(accepts(nested("add"), nested("add")));
-  CHECK_FALSE(accepts(nested("add"), nested("multiply")));
+  CHECK(is_certified(nested("add"), nested("add")));
+  CHECK_FALSE(is_certified(nested("add"), nested("multiply")));
 }
 
 TEST_CASE("devices of one collective have to be in the same branch") {
@@ -201,8 +197,8 @@ TEST_CASE("devices of one collective have to be in the same branch") {
            "twice {\n  a = f32[4] parameter(0)\n  ROOT s = f32[4] add(a, a)\n}\nENTRY main {\n" +
            body(condition) + "}\n";
   };
-  CHECK(accepts(module("two"), module("two")));
-  CHECK_FALSE(accepts(module("mine"), module("mine")));
+  CHECK(is_certified(module("two"), module("two")));
+  CHECK_FALSE(is_certified(module("mine"), module("mine")));
 }
 
 /// P2_MUTANTS: of every rewrite; a campaign takes 2,000.

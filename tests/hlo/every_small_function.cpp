@@ -7,42 +7,16 @@
 namespace p2::hlo::small {
 namespace {
 
-/// Of one dimension, and how many positions it has along `size` indices.
-struct SmallWindow {
-  const char* what;  ///< size, stride, padding, dilations and reversal
-  std::int64_t size, stride, low, high, base, dilation;
-
-  std::int64_t positions(std::int64_t elements) const {
-    const std::int64_t all = (elements - 1) * base + 1 + low + high;
-    const std::int64_t extent = (size - 1) * dilation + 1;
-    return all < extent ? 0 : (all - extent) / stride + 1;
-  }
-};
-constexpr SmallWindow kOne = {"1 1 0_0 1 1 0", 1, 1, 0, 0, 1, 1};
-constexpr SmallWindow kWindows[] = {kOne,
-                                    {"1 1 0_0 1 2 1", 1, 1, 0, 0, 1, 2},
-                                    {"1 2 0_0 1 1 0", 1, 2, 0, 0, 1, 1},
-                                    {"1 1 1_-1 1 1 0", 1, 1, 1, -1, 1, 1},
-                                    {"1 1 0_1 1 1 0", 1, 1, 0, 1, 1, 1},
-                                    {"1 2 0_1 2 1 0", 1, 2, 0, 1, 2, 1},
-                                    {"2 1 1_0 1 1 0", 2, 1, 1, 0, 1, 1},
-                                    {"2 1 0_1 1 1 1", 2, 1, 0, 1, 1, 1},
-                                    {"2 1 1_1 1 2 0", 2, 1, 1, 1, 1, 2}};
-
-std::string windows_text(const std::vector<SmallWindow>& windows) {
-  static const char* const kKeys[] = {"size",       "stride",     "pad",
-                                      "lhs_dilate", "rhs_dilate", "rhs_reversal"};
-  std::string text = "window={";
-  for (std::size_t key = 0; key < 6; ++key) {
-    text += fmt::format("{}{}=", key == 0 ? "" : " ", kKeys[key]);
-    for (std::size_t i = 0; i < windows.size(); ++i) {
-      std::string rest = std::string(windows[i].what) + " ";
-      for (std::size_t k = 0; k < key; ++k) rest = rest.substr(rest.find(' ') + 1);
-      text += (i == 0 ? "" : "x") + rest.substr(0, rest.find(' '));
-    }
-  }
-  return text + "}";
-}
+constexpr Window kOne = {};
+constexpr Window kWindows[] = {kOne,
+                               {1, 1, 0, 0, 1, 2, true},
+                               {1, 2, 0, 0, 1, 1, false},
+                               {1, 1, 1, -1, 1, 1, false},
+                               {1, 1, 0, 1, 1, 1, false},
+                               {1, 2, 0, 1, 2, 1, false},
+                               {2, 1, 1, 0, 1, 1, false},
+                               {2, 1, 0, 1, 1, 1, true},
+                               {2, 1, 1, 1, 1, 2, false}};
 
 /// Every window along each dimension, the other ones taken one by one.
 void make_every_window(SmallProgram& program, Choices& choices) {
@@ -52,8 +26,8 @@ void make_every_window(SmallProgram& program, Choices& choices) {
       held(program, "f32", axes, chosen_parts(program, choices, "f32", sizes.size() > 1));
   const std::size_t first = program.parameter("f32", {}, std::nullopt, {});
   for (std::size_t along = 0; along < sizes.size(); ++along) {
-    for (const SmallWindow& window : kWindows) {
-      std::vector<SmallWindow> all(sizes.size(), kOne);
+    for (const Window& window : kWindows) {
+      std::vector<Window> all(sizes.size(), kOne);
       all[along] = window;
       for (const char* reducer : {"add", "maximum"}) {
         Step step = step_of("reduce-window", program.at(x), x);
@@ -61,7 +35,7 @@ void make_every_window(SmallProgram& program, Choices& choices) {
         step.form.opcode = "function";
         step.sizes[along] = window.positions(sizes[along]);
         if (step.sizes[along] < 1) continue;
-        step.attributes = fmt::format(", {}, to_apply={}_f32", windows_text(all), reducer);
+        step.attributes = fmt::format(", {}, to_apply={}_f32", window_text(all), reducer);
         step.form.text = step.attributes;
         program.add(std::move(step));
       }
@@ -83,8 +57,8 @@ void make_convolutions(SmallProgram& program, Choices& choices) {
   const bool is_first = choices.below(2) == 0;
   const std::size_t x =
       held(program, "f32", {batch, line, features}, is_first ? parts : HeldParts());
-  const std::vector<SmallWindow> windows = {kOne, kWindows[3], kWindows[6], kWindows[8]};
-  for (const SmallWindow& window : windows) {
+  const std::vector<Window> windows = {kOne, kWindows[3], kWindows[6], kWindows[8]};
+  for (const Window& window : windows) {
     const Axis own = ways_to_hold(window.size, program.devices(), true)[0];
     const std::size_t kernel =
         held(program, "f32", {own, theirs, result}, is_first ? HeldParts() : parts);
@@ -92,7 +66,7 @@ void make_convolutions(SmallProgram& program, Choices& choices) {
     step.operands.push_back(kernel);
     step.form.opcode = "function";
     step.sizes = {batch.size, window.positions(line.size), result.size};
-    step.attributes = fmt::format(", {}, dim_labels=b0f_0io->b0f", windows_text({window}));
+    step.attributes = fmt::format(", {}, dim_labels=b0f_0io->b0f", window_text({window}));
     step.form.text = step.attributes;
     program.add(std::move(step));
   }

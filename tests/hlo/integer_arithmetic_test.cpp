@@ -20,10 +20,6 @@
 namespace p2::hlo {
 namespace {
 
-bool is_certified(const std::string& before, const std::string& after) {
-  return std::holds_alternative<CertificateFiles>(certified_equal(before, after));
-}
-
 /// Arithmetic of one integer of 8 bits, written as a module and computed in C++ for all its 256
 /// values.
 class Arithmetic8 {

@@ -159,9 +159,6 @@ TEST_CASE(
                 "  ROOT w = f32[4] reduce-window(p, z), window={size=2}, to_apply=" +
                     reducer + "\n");
   };
-  const auto is_certified = [](const std::string& before, const std::string& after) {
-    return std::holds_alternative<CertificateFiles>(certified_equal(before, after));
-  };
   const std::string given = "  z = f32[] copy(i)\n", zero = "  z = f32[] constant(0)\n",
                     one = "  z = f32[] constant(1)\n", least = "  z = f32[] constant(-inf)\n";
   for (const std::string& first : {given, one}) {

@@ -47,6 +47,10 @@ std::variant<CertificateFiles, std::string> certified_equal(const std::string& b
   return module_certificate({before, after}, decision, {});
 }
 
+bool is_certified(const std::string& before, const std::string& after) {
+  return std::holds_alternative<CertificateFiles>(certified_equal(before, after));
+}
+
 ModuleDecision compared(const std::string& before, const std::string& after,
                         const ComparisonOptions& options) {
   return compare(module_of(before), module_of(after), options, {});

@@ -23,6 +23,8 @@ ModuleDecision compared(const std::string& before, const std::string& after,
 /// p2-check accepts none.
 std::variant<CertificateFiles, std::string> certified_equal(const std::string& before,
                                                             const std::string& after);
+/// Whether it accepts one.
+bool is_certified(const std::string& before, const std::string& after);
 
 /// The outcome and the rule: `valid`, `invalid contributions`, …
 std::string summary(const ModuleDecision& decision);

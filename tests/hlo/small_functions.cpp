@@ -27,14 +27,6 @@ std::vector<double> unknown_numbers(std::uint64_t hash, const std::vector<double
   return results;
 }
 
-/// What stands in a text between these two, empty if the first does not.
-std::string text_between(const std::string& text, const std::string& begin, char end) {
-  const std::size_t at = text.find(begin);
-  if (at == std::string::npos) return "";
-  const std::size_t from = at + begin.size();
-  return text.substr(from, text.find(end, from) - from);
-}
-
 /// `1x2` or `0_1x2_0`.
 Index numbers_between(const std::string& text) {
   Index all;
@@ -44,40 +36,6 @@ Index numbers_between(const std::string& text) {
     at += end + 1;
   }
   return all;
-}
-
-/// Of one dimension; `size=… stride=… pad=…_… lhs_dilate=… rhs_dilate=… rhs_reversal=…`.
-struct Window {
-  std::int64_t size = 1, stride = 1, low = 0, high = 0, base = 1, dilation = 1;
-  bool is_reversed = false;
-
-  std::int64_t positions(std::int64_t elements) const {
-    const std::int64_t all = (elements - 1) * base + 1 + low + high;
-    const std::int64_t extent = (size - 1) * dilation + 1;
-    return all < extent ? 0 : (all - extent) / stride + 1;
-  }
-  /// Nothing: −1.
-  std::int64_t element(std::int64_t position, std::int64_t offset, std::int64_t elements) const {
-    const std::int64_t from = is_reversed ? size - 1 - offset : offset;
-    const std::int64_t at = position * stride + from * dilation - low;
-    return at < 0 || at % base != 0 || at / base >= elements ? -1 : at / base;
-  }
-};
-
-std::string window_text(const std::vector<Window>& windows) {
-  std::vector<std::string> sizes, strides, pads, bases, dilations, reversals;
-  for (const Window& each : windows) {
-    sizes.push_back(std::to_string(each.size));
-    strides.push_back(std::to_string(each.stride));
-    pads.push_back(fmt::format("{}_{}", each.low, each.high));
-    bases.push_back(std::to_string(each.base));
-    dilations.push_back(std::to_string(each.dilation));
-    reversals.push_back(each.is_reversed ? "1" : "0");
-  }
-  return fmt::format(
-      "window={{size={} stride={} pad={} lhs_dilate={} rhs_dilate={} rhs_reversal={}}}",
-      fmt::join(sizes, "x"), fmt::join(strides, "x"), fmt::join(pads, "x"), fmt::join(bases, "x"),
-      fmt::join(dilations, "x"), fmt::join(reversals, "x"));
 }
 
 std::vector<Window> windows_of(const std::string& text) {
@@ -175,6 +133,29 @@ Array convolved(const std::string& text, const Array& x, const Array& y, const I
 }
 
 }  // namespace
+
+std::string text_between(const std::string& text, const std::string& begin, char end) {
+  const std::size_t at = text.find(begin);
+  if (at == std::string::npos) return "";
+  const std::size_t from = at + begin.size();
+  return text.substr(from, text.find(end, from) - from);
+}
+
+std::string window_text(const std::vector<Window>& windows) {
+  std::vector<std::string> sizes, strides, pads, bases, dilations, reversals;
+  for (const Window& each : windows) {
+    sizes.push_back(std::to_string(each.size));
+    strides.push_back(std::to_string(each.stride));
+    pads.push_back(fmt::format("{}_{}", each.low, each.high));
+    bases.push_back(std::to_string(each.base));
+    dilations.push_back(std::to_string(each.dilation));
+    reversals.push_back(each.is_reversed ? "1" : "0");
+  }
+  return fmt::format(
+      "window={{size={} stride={} pad={} lhs_dilate={} rhs_dilate={} rhs_reversal={}}}",
+      fmt::join(sizes, "x"), fmt::join(strides, "x"), fmt::join(pads, "x"), fmt::join(bases, "x"),
+      fmt::join(dilations, "x"), fmt::join(reversals, "x"));
+}
 
 Array function_of(const Form& form, const std::vector<const Array*>& x, const Index& sizes,
                   const std::string& type) {

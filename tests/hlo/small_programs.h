@@ -43,6 +43,28 @@ struct Step {
 bool contains_number(const Index& list, std::size_t number);
 Index sizes_of(const std::vector<Axis>& axes);
 
+/// Of one dimension; `size=… stride=… pad=…_… lhs_dilate=… rhs_dilate=… rhs_reversal=…`.
+struct Window {
+  std::int64_t size = 1, stride = 1, low = 0, high = 0, base = 1, dilation = 1;
+  bool is_reversed = false;
+
+  std::int64_t positions(std::int64_t elements) const {
+    const std::int64_t all = (elements - 1) * base + 1 + low + high;
+    const std::int64_t extent = (size - 1) * dilation + 1;
+    return all < extent ? 0 : (all - extent) / stride + 1;
+  }
+  /// Nothing: −1.
+  std::int64_t element(std::int64_t position, std::int64_t offset, std::int64_t elements) const {
+    const std::int64_t from = is_reversed ? size - 1 - offset : offset;
+    const std::int64_t at = position * stride + from * dilation - low;
+    return at < 0 || at % base != 0 || at / base >= elements ? -1 : at / base;
+  }
+};
+
+std::string window_text(const std::vector<Window>& windows);
+/// What stands in a text between these two, empty if the first does not.
+std::string text_between(const std::string& text, const std::string& begin, char end);
+
 class SmallProgram {
  public:
   SmallProgram(std::uint32_t seed, std::size_t devices);

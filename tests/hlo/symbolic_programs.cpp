@@ -48,15 +48,9 @@ std::string literal(const std::string& word, const std::string& kind) {
 
 /// Windows and labels, of the description of a function.
 std::string attributes_written(const std::string& text) {
-  std::string attributes;
-  for (const char* key : {", window={", ", dim_labels="}) {
-    const std::size_t at = text.find(key);
-    if (at == std::string::npos) continue;
-    const bool is_list = text[at + std::string(key).size() - 1] == '{';
-    const std::size_t end = is_list ? text.find('}', at) + 1 : text.find_first_of(", ", at + 2);
-    attributes += text.substr(at, end - at);
-  }
-  return attributes;
+  const std::string labels = text_between(text + ",", ", dim_labels=", ',');
+  return ", window={" + text_between(text, ", window={", '}') + "}" +
+         (labels.empty() ? "" : ", dim_labels=" + labels.substr(0, labels.find(' ')));
 }
 
 /// A function that the engine executes, as it is written.

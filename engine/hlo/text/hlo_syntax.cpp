@@ -138,8 +138,7 @@ std::string without_blanks(std::string_view text) {
     if (text[i] == '"') in_string = !in_string;
     if (in_string && text[i] == '\\') kept.push_back(text[i++]);
     if (i == text.size()) break;
-    const bool blank = text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r';
-    if (in_string || !blank) kept.push_back(text[i]);
+    if (in_string || !is_blank(text[i])) kept.push_back(text[i]);
   }
   return kept;
 }

@@ -13,8 +13,6 @@ bool in_word(char ch) {
          ch == '_' || ch == '-' || ch == '.';
 }
 
-bool is_blank(char ch) { return ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n'; }
-
 char closing(char open, bool angles) {
   switch (open) {
     case '<':

@@ -61,11 +61,10 @@ ConvolutionLabels::ConvolutionLabels(const Instruction& convolution) {
   const std::size_t rank = in.size();
   if (rank < 2 || rank > 11 || kernel.size() != rank || out.size() != rank)
     malformed("labels of a convolution");
-  for (std::size_t i = 0; i + 2 < rank; ++i) {
-    for (const auto* each : {&in, &kernel, &out}) find(*each, static_cast<char>('0' + i));
+  const std::string spatial = std::string("0123456789").substr(0, rank - 2);
+  for (const auto& [text, own] : {std::pair(in, "bf"), {kernel, "io"}, {out, "bf"}}) {
+    for (const char label : own + spatial) find(text, label);
   }
-  for (const auto* each : {&in, &out}) (void)(find(*each, 'b') + find(*each, 'f'));
-  (void)(find(kernel, 'i') + find(kernel, 'o'));
 }
 
 std::size_t ConvolutionLabels::find(const std::string& text, char label) {
@@ -249,10 +248,12 @@ struct Reduced {
       if (array->sizes != arrays[0]->sizes) malformed("arrays of a reduction");
     }
   }
-  /// The accumulators, then one element of every array.
-  std::vector<Cell> arguments(const std::vector<Cell>& totals, std::size_t place) const {
+  /// The accumulators, then one element of every array, or the initial values.
+  std::vector<Cell> arguments(const std::vector<Cell>& totals,
+                              std::optional<std::size_t> place) const {
     std::vector<Cell> all = totals;
-    for (const Tensor* array : arrays) all.push_back(array->cells.at(place));
+    for (std::size_t k = 0; k < arrays.size(); ++k)
+      all.push_back(place ? arrays[k]->cells.at(*place) : first.at(k));
     return all;
   }
 };
@@ -320,24 +321,17 @@ Value Interpreter::reduce_window(const Instruction& instruction, const Operands&
           std::optional<std::vector<Cell>> padded;
           for_each_index(offsets, [&](const Index& offset) {
             budget_.spend(1);
-            bool is_padding = false;
-            for (std::size_t i = 0; i < window.size() && !is_padding; ++i) {
+            std::optional<std::size_t> place;
+            bool is_inside = true;
+            for (std::size_t i = 0; i < window.size() && is_inside; ++i) {
               const auto element = window[i].element(index[i], offset[i], x.sizes[i]);
-              is_padding = !element;
+              is_inside = element.has_value();
               at[i] = element.value_or(0);
             }
-            if (is_padding && !padded) padded = totals;
-            if (padded) {
-              std::vector<Cell> arguments = *padded;
-              for (std::size_t i = 0; i < reduced.first.size(); ++i)
-                arguments.push_back(is_padding
-                                        ? reduced.first[i]
-                                        : reduced.arrays[i]->cells.at(place_of(x.sizes, at)));
-              padded = call(function, reduced.types, arguments);
-            }
-            if (!is_padding)
-              totals =
-                  call(function, reduced.types, reduced.arguments(totals, place_of(x.sizes, at)));
+            if (is_inside) place = place_of(x.sizes, at);
+            if (!place && !padded) padded = totals;
+            if (padded) padded = call(function, reduced.types, reduced.arguments(*padded, place));
+            if (place) totals = call(function, reduced.types, reduced.arguments(totals, place));
           });
           for (std::size_t i = 0; padded && i < totals.size(); ++i) {
             if (!arithmetic_.same(totals[i], (*padded)[i], reduced.types[i]))

@@ -49,9 +49,8 @@ class Comparison {
     require_no_new_order(modules_[0], modules_[1]);
     for (const Module& module : modules_) {
       require_one_of_every_name(module);
-      const bool has_others =
-          (module.partitions > 1 && module.partitions != devices_.partitions) ||
-          (module.replicas > 1 && module.replicas != devices_.replicas);
+      const bool has_others = (module.partitions > 1 && module.partitions != devices_.partitions) ||
+                              (module.replicas > 1 && module.replicas != devices_.replicas);
       if (has_others) malformed("devices that a module does not run on");
     }
     if (is_written) read_origins(problem["written_from"]);

@@ -12,16 +12,17 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-Direction direction_called(const std::string& name) {
+}  // namespace
+
+Direction direction_of(const Instruction& comparison) {
   static const std::map<std::string, Direction> kDirections = {
       {"EQ", Direction::Eq}, {"NE", Direction::Ne}, {"LT", Direction::Lt},
       {"LE", Direction::Le}, {"GT", Direction::Gt}, {"GE", Direction::Ge}};
+  const std::string& name = comparison.attribute("direction");
   const auto found = kDirections.find(name);
   if (found == kDirections.end()) malformed("no direction of a comparison: " + printable(name));
   return found->second;
 }
-
-}  // namespace
 
 std::vector<std::string_view> elements_of(std::string_view text) {
   std::vector<std::string_view> all;
@@ -491,7 +492,7 @@ Tensor Interpreter::elementwise(const Instruction& instruction, Op op, const Ten
     if (!fit(operands[k]->type, makes_another_type ? operation.from : operation.to))
       malformed("operands of other types: " + printable(instruction.name));
   }
-  if (op == Op::Compare) operation.direction = direction_called(instruction.attribute("direction"));
+  if (op == Op::Compare) operation.direction = direction_of(instruction);
   Tensor result{instruction.shape.type, instruction.shape.sizes, {}};
   const auto elements = static_cast<std::size_t>(instruction.shape.elements());
   budget_.spend(24 * elements + 1);

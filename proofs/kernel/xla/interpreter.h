@@ -80,6 +80,7 @@ enum class Op : std::uint8_t {
 std::optional<Op> op_called(const std::string& opcode);
 
 enum class Direction : std::uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
+Direction direction_of(const Instruction& comparison);
 
 struct Elementwise {
   Op op = Op::Add;
@@ -138,6 +139,13 @@ std::unique_ptr<Arithmetic> make_numbers(std::uint32_t draw, std::uint64_t seed)
 std::int64_t wrapped(std::uint64_t value, const Type& type);
 /// One operation on real numbers, or on integers in their type.
 Cell computed(const Elementwise& operation, Cells operands);
+/// A function of real numbers, in double precision.
+double real_operation(Op op, Cells operands);
+/// As a number: within `error` of a double; two of the same `computation` are one number.
+Cell inexact(double value, double error, std::uint64_t computation);
+/// As computed(), with errors of real numbers. Nothing where these decide the result, where it is
+/// too large for a double, and where real numbers have none.
+std::optional<Cell> computed_with_errors(const Elementwise& operation, Cells operands);
 /// The simplest fraction that rounds to the constant as its type does; a denominator of 1 where
 /// there is none with a denominator up to 10^7.
 struct Fraction {
@@ -248,6 +256,10 @@ struct ConvolutionLabels {
   /// The dimension with a label.
   static std::size_t find(const std::string& text, char label);
 };
+
+/// Where a slice starts by an integer of this type, between 0 and `most`; nothing for 2^63 and
+/// more, which are not clamped alike everywhere.
+std::optional<std::int64_t> start_of(std::int64_t integer, const Type& type, std::int64_t most);
 
 /// The dimension along which a sort is, and whether equal elements keep their order.
 std::size_t sorted_dimension(const Instruction& sort);

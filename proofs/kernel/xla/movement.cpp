@@ -260,6 +260,11 @@ struct Windows {
 
 }  // namespace
 
+std::optional<std::int64_t> start_of(std::int64_t integer, const Type& type, std::int64_t most) {
+  if (type.kind == Type::Kind::Unsigned && integer < 0) return std::nullopt;
+  return std::clamp<std::int64_t>(integer, 0, most);
+}
+
 /// cell(chosen) where `chosen` starts where `starts` say, clamped to 0 … `most`. What depends on
 /// inputs is chosen by value.
 Cell Interpreter::at_starts(const std::vector<Cell>& starts, const Type& index_type,
@@ -275,8 +280,9 @@ Cell Interpreter::at_starts(const std::vector<Cell>& starts, const Type& index_t
   };
   if (most[next] < 0) malformed("a slice that is larger than its tensor");
   if (const auto known = arithmetic_.known(starts[next], index_type)) {
-    if (index_type.kind == Type::Kind::Unsigned && *known < 0) not_covered("an index of 2^63");
-    return one(std::clamp<std::int64_t>(*known, 0, most[next]));
+    const auto start = start_of(*known, index_type, most[next]);
+    if (!start) not_covered("an index of 2^63");
+    return one(*start);
   }
   std::vector<Cell> choices;
   for (std::int64_t start = 0; start <= most[next]; ++start) {

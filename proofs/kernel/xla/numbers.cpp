@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <numbers>
 #include <unordered_map>
 
 #include "proofs/kernel/input.h"
@@ -14,18 +13,7 @@
 namespace p2::kernel::xla {
 namespace {
 
-/// A real number is within `error` of a double; two of the same `computation` are one number.
-Cell real(double value, double error = 0, std::uint64_t computation = 0) {
-  return {error == 0 ? 0 : computation, 0, value, error, false};
-}
-/// At least as much as moves the double.
-double error_of(const Cell& cell) {
-  return cell.high == 0 ? 0 : std::max(cell.high, std::fabs(cell.low) * std::ldexp(1, -51));
-}
-/// Whether two doubles stand for one number.
-bool are_one(const Cell& a, const Cell& b) {
-  return a.low == b.low && a.high == b.high && a.value == b.value;
-}
+Cell real(double value) { return {0, 0, value, 0, false}; }
 Cell whole(std::uint64_t value, const Type& type) {
   return {static_cast<std::uint64_t>(wrapped(value, type)), 0, 0, 0, false};
 }
@@ -37,75 +25,6 @@ double rounded(double value, const Type& type) {
   std::frexp(value, &exponent);
   const double unit = std::ldexp(1, exponent - type.digits);
   return std::nearbyint(value / unit) * unit;
-}
-
-double real_operation(Op op, Cells x) {
-  const double a = x[0].low;
-  const double b = x.size() > 1 ? x[1].low : 0;
-  switch (op) {
-    case Op::Abs:
-      return std::fabs(a);
-    case Op::Add:
-      return a + b;
-    case Op::Atan2:
-      return std::atan2(a, b);
-    case Op::Cbrt:
-      return std::cbrt(a);
-    case Op::Ceil:
-      return std::ceil(a);
-    case Op::Cosine:
-      return std::cos(a);
-    case Op::Divide:
-      return a / b;
-    case Op::Erf:
-      return std::erf(a);
-    case Op::Exponential:
-      return std::exp(a);
-    case Op::ExponentialMinusOne:
-      return std::expm1(a);
-    case Op::Floor:
-      return std::floor(a);
-    case Op::Log:
-      return std::log(a);
-    case Op::LogPlusOne:
-      return std::log1p(a);
-    case Op::Logistic:
-      return 1 / (1 + std::exp(-a));
-    case Op::Maximum:
-      return std::isnan(a) || a > b ? a : b;
-    case Op::Minimum:
-      return std::isnan(a) || a < b ? a : b;
-    case Op::Multiply:
-      return a * b;
-    case Op::Negate:
-      return -a;
-    case Op::Power:
-      return std::pow(a, b);
-    case Op::ReducePrecision:
-      return a;
-    case Op::Remainder:
-      return std::fmod(a, b);
-    case Op::RoundAway:
-      return std::round(a);
-    case Op::RoundEven:
-      return std::nearbyint(a);
-    case Op::Rsqrt:
-      return 1 / std::sqrt(a);
-    case Op::Sign:
-      return a > 0 ? 1 : a < 0 ? -1 : a;
-    case Op::Sine:
-      return std::sin(a);
-    case Op::Sqrt:
-      return std::sqrt(a);
-    case Op::Subtract:
-      return a - b;
-    case Op::Tan:
-      return std::tan(a);
-    case Op::Tanh:
-      return std::tanh(a);
-    default:
-      not_covered("an operation on real numbers");
-  }
 }
 
 std::uint64_t integer_operation(Op op, const Type& type, std::uint64_t a, std::uint64_t b) {
@@ -210,7 +129,7 @@ Cell converted(const Cell& a, const Type& from, const Type& to) {
                               ? static_cast<double>(static_cast<std::int64_t>(a.value))
                               : static_cast<double>(a.value);
     const bool is_rounded = std::fabs(number) >= std::ldexp(1, 53);
-    return real(number, is_rounded ? std::ldexp(std::fabs(number), -53) : 0, a.value);
+    return is_rounded ? inexact(number, std::ldexp(std::fabs(number), -53), a.value) : real(number);
   }
   return whole(to.is_boolean() ? (a.value != 0 ? 1 : 0) : a.value, to);
 }
@@ -224,152 +143,6 @@ Cell reinterpreted(const Cell& a, const Type& from, const Type& to) {
   if (to.name == "f32" && from.is_integer() && from.bits == 32)
     return real(std::bit_cast<float>(static_cast<std::uint32_t>(a.value)));
   not_covered("bitcast-convert from " + std::string(from.name) + " to " + std::string(to.name));
-}
-
-/// Whether a result in double precision is that of real numbers, for operands that are.
-bool is_exact(Op op, double a, double b, double result) {
-  switch (op) {
-    case Op::Add:
-    case Op::Subtract: {
-      const double other = op == Op::Add ? b : -b;
-      return result - a == other && result - other == a;
-    }
-    case Op::Multiply:
-      return std::fma(a, b, -result) == 0 && (result != 0 || a == 0 || b == 0);
-    case Op::Divide:
-      return std::fma(result, b, -a) == 0 && result != 0;
-    case Op::Sqrt:
-      return std::fma(result, result, -a) == 0;
-    case Op::Abs:
-    case Op::Ceil:
-    case Op::Floor:
-    case Op::Maximum:
-    case Op::Minimum:
-    case Op::Negate:
-    case Op::ReducePrecision:
-    case Op::Remainder:
-    case Op::RoundAway:
-    case Op::RoundEven:
-    case Op::Sign:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// Of two numbers that may be either way round the larger or smaller may be either.
-bool takes_one(Op op) { return op == Op::Maximum || op == Op::Minimum; }
-
-/// Whether a function has a pole where its operands are, exactly.
-bool is_at_pole(Op op, Cells x) {
-  const Cell& last = x[x.size() - 1];
-  const double pole = op == Op::LogPlusOne ? -1 : 0;
-  const bool has_pole =
-      op == Op::Divide || op == Op::Log || op == Op::LogPlusOne || op == Op::Rsqrt;
-  return has_pole && last.low == pole && error_of(last) == 0;
-}
-
-/// The error of a function that is not monotone, for those of its operands; nothing where a pole
-/// or a step may be between them.
-std::optional<double> error_of_periodic(Op op, Cells x) {
-  const double error = error_of(x[0]);
-  if (op == Op::Sine || op == Op::Cosine) return std::min(error, 2.0);
-  const bool is_tan = op == Op::Tan;
-  const double period = is_tan ? std::numbers::pi : x[1].low;
-  const auto turn = [&](double at, double of) {
-    return is_tan ? std::round(at / of) : std::trunc(at / of);
-  };
-  const double own = is_tan ? 0 : error_of(x[1]);
-  if (std::fabs(period) <= own) return std::nullopt;
-  const double turns = turn(x[0].low, period);
-  const bool has_error = error > 0 || own > 0;
-  if (has_error && std::fabs(turns) > 1e6) return std::nullopt;
-  for (const double a : {x[0].low - error, x[0].low + error}) {
-    for (const double b : {period - own, period + own}) {
-      if (turn(a, b) != turns || (has_error && std::fabs(a / b - std::round(a / b)) < 1e-9))
-        return std::nullopt;
-    }
-  }
-  if (!is_tan) return error + std::fabs(turns) * own;
-  const double value = std::tan(x[0].low);
-  return std::max(std::fabs(std::tan(x[0].low - error) - value),
-                  std::fabs(std::tan(x[0].low + error) - value));
-}
-
-/// With the errors of operands and of double precision. Nothing where these decide what the result
-/// is, at a step or pole, where it is too large for a double, and where real numbers have none.
-std::optional<Cell> real_with_error(Op op, Cells x) {
-  if (takes_one(op) && are_one(x[0], x[1])) return x[0];
-  const double value = real_operation(op, x);
-  const bool are_finite =
-      std::all_of(x.begin(), x.end(), [](const Cell& cell) { return std::isfinite(cell.low); });
-  if (!are_finite) {
-    const bool has_error =
-        std::any_of(x.begin(), x.end(), [](const Cell& cell) { return error_of(cell) > 0; });
-    if (takes_one(op) && !std::isnan(value)) return x[x[0].low == value ? 0 : 1];
-    return has_error ? std::nullopt : std::optional(real(value));
-  }
-  if (std::isnan(value)) return std::nullopt;
-  if (std::isinf(value)) return is_at_pole(op, x) ? std::optional(real(value)) : std::nullopt;
-  // The errors of operands make the largest difference at a corner, or twice that at most.
-  double spread = 0;
-  const bool is_periodic =
-      op == Op::Cosine || op == Op::Remainder || op == Op::Sine || op == Op::Tan;
-  if (is_periodic) {
-    const auto error = error_of_periodic(op, x);
-    if (!error) return std::nullopt;
-    spread = *error;
-  }
-  for (unsigned corner = 0; corner < 1U << x.size() && !is_periodic; ++corner) {
-    Cell moved[] = {x[0], x[x.size() - 1]};
-    for (std::size_t k = 0; k < x.size(); ++k)
-      moved[k].low += (corner >> k & 1U) != 0 ? error_of(x[k]) : -error_of(x[k]);
-    const double there = real_operation(op, Cells(moved, x.size()));
-    if (!std::isfinite(there) && there != value) return std::nullopt;
-    if (there != value) spread = std::max(spread, std::fabs(there - value));
-  }
-  const auto may_be_zero = [](const Cell& cell) {
-    return error_of(cell) > 0 && std::fabs(cell.low) <= error_of(cell);
-  };
-  const bool is_pole =
-      (op == Op::Divide && may_be_zero(x[1])) || (op == Op::Power && may_be_zero(x[0]));
-  const bool is_step = op == Op::Ceil || op == Op::Floor || op == Op::RoundAway ||
-                       op == Op::RoundEven || op == Op::Sign;
-  if (is_pole || (is_step && spread != 0)) return std::nullopt;
-  const bool is_monotone = op != Op::Atan2 && op != Op::Power;  // in every operand, or a bound
-  double error = takes_one(op) ? spread : spread * (is_monotone ? 1 + std::ldexp(1, -40) : 2);
-  if (!is_exact(op, x[0].low, x[x.size() - 1].low, value))
-    error += std::fabs(value) * std::ldexp(1, -50) + std::numeric_limits<double>::min();
-  if (error == 0) return real(value);
-  if (takes_one(op) && error_of(x[0]) + error_of(x[1]) < std::fabs(x[0].low - x[1].low))
-    return x[x[0].low == value ? 0 : 1];
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> computations;
-  for (const Cell& each : x)
-    computations.emplace_back(std::bit_cast<std::uint64_t>(each.low), each.value);
-  if (op == Op::Add || op == Op::Multiply || takes_one(op))
-    std::sort(computations.begin(), computations.end());
-  Hash hash(static_cast<std::uint64_t>(op), 0);
-  for (const auto& [number, computation] : computations) hash.add(number).add(computation);
-  return real(value, error, hash.result());
-}
-
-/// Nothing where the errors of operands decide what a comparison or conversion makes.
-std::optional<Cell> clear(const Elementwise& operation, Cells x) {
-  const double error = error_of(x[0]);
-  if (operation.op == Op::Compare) {
-    const double both = error + error_of(x[1]);
-    if (are_one(x[0], x[1])) return computed(operation, std::array{real(0), real(0)});
-    if (both > 0 && std::fabs(x[0].low - x[1].low) <= both) return std::nullopt;
-    return computed(operation, x);
-  }
-  const auto at = [&](double value) {
-    const Cell moved[] = {real(value)};
-    return computed(operation, moved).value;
-  };
-  if (error > 0 && (at(x[0].low - error) != at(x[0].low + error) ||
-                    (operation.to.is_boolean() && std::fabs(x[0].low) <= error)))
-    return std::nullopt;
-  return computed(operation, x);
 }
 
 /// How inputs are drawn: magnitudes of real numbers, which signs, and integers from 0 on.
@@ -400,8 +173,8 @@ class Numbers : public Arithmetic {
   Cell literal(std::string_view text, const Type& type) override {
     if (type.is_float()) {
       const Fraction fraction = fraction_of(real_literal(text, type), type);
-      return real_with_error(Op::Divide,
-                             std::array{real(fraction.numerator), real(fraction.denominator)})
+      const Cell parts[] = {real(fraction.numerator), real(fraction.denominator)};
+      return computed_with_errors({Op::Divide, type, type}, parts)
           .value_or(real(fraction.numerator));
     }
     if (type.is_boolean()) {
@@ -438,19 +211,7 @@ class Numbers : public Arithmetic {
     const bool is_other =
         operation.from.kind == Type::Kind::Other || operation.to.kind == Type::Kind::Other;
     if (arbitrary || is_other) return this->arbitrary(operation.to);
-    const bool takes_any = operation.op == Op::Select || operation.op == Op::IsFinite;
-    if (!operation.from.is_float() || takes_any) return computed(operation, operands);
-    if (operation.op == Op::Clamp) {
-      const Type& type = operation.from;
-      const Cell low[] = {operands[1], operands[0]};
-      const Cell high[] = {apply({Op::Maximum, type, type}, low), operands[2]};
-      return apply({Op::Minimum, type, type}, high);
-    }
-    if (operation.op == Op::Convert && operation.to.is_float()) return operands[0];
-    const bool is_conversion = operation.op == Op::Convert || operation.op == Op::BitcastConvert;
-    const auto result = is_conversion || operation.op == Op::Compare
-                            ? clear(operation, operands)
-                            : real_with_error(operation.op, operands);
+    const auto result = computed_with_errors(operation, operands);
     return result ? *result : this->arbitrary(operation.to);
   }
   Cell arbitrary(const Type& type) override {
@@ -462,11 +223,10 @@ class Numbers : public Arithmetic {
     return arbitrary(type);
   }
   Cell choose(const Cell& index, const Type& index_type, Cells choices, const Type& type) override {
-    const bool is_beyond = index_type.kind == Type::Kind::Unsigned && index.value >> 63U != 0;
-    if (index.nan || is_beyond) return arbitrary(type);
-    const auto place = std::clamp<std::int64_t>(static_cast<std::int64_t>(index.value), 0,
-                                                static_cast<std::int64_t>(choices.size()) - 1);
-    return choices[static_cast<std::size_t>(place)];
+    if (index.nan) return arbitrary(type);
+    const auto place = start_of(static_cast<std::int64_t>(index.value), index_type,
+                                static_cast<std::int64_t>(choices.size()) - 1);
+    return place ? choices[static_cast<std::size_t>(*place)] : arbitrary(type);
   }
 
  private:
@@ -481,6 +241,75 @@ std::int64_t wrapped(std::uint64_t value, const Type& type) {
   const auto unused = static_cast<unsigned>(64 - type.bits);
   if (type.kind == Type::Kind::Signed) return static_cast<std::int64_t>(value << unused) >> unused;
   return static_cast<std::int64_t>(value << unused >> unused);
+}
+
+double real_operation(Op op, Cells x) {
+  const double a = x[0].low;
+  const double b = x.size() > 1 ? x[1].low : 0;
+  switch (op) {
+    case Op::Abs:
+      return std::fabs(a);
+    case Op::Add:
+      return a + b;
+    case Op::Atan2:
+      return std::atan2(a, b);
+    case Op::Cbrt:
+      return std::cbrt(a);
+    case Op::Ceil:
+      return std::ceil(a);
+    case Op::Cosine:
+      return std::cos(a);
+    case Op::Divide:
+      return a / b;
+    case Op::Erf:
+      return std::erf(a);
+    case Op::Exponential:
+      return std::exp(a);
+    case Op::ExponentialMinusOne:
+      return std::expm1(a);
+    case Op::Floor:
+      return std::floor(a);
+    case Op::Log:
+      return std::log(a);
+    case Op::LogPlusOne:
+      return std::log1p(a);
+    case Op::Logistic:
+      return 1 / (1 + std::exp(-a));
+    case Op::Maximum:
+      return std::isnan(a) || a > b ? a : b;
+    case Op::Minimum:
+      return std::isnan(a) || a < b ? a : b;
+    case Op::Multiply:
+      return a * b;
+    case Op::Negate:
+      return -a;
+    case Op::Power:
+      return std::pow(a, b);
+    case Op::ReducePrecision:
+      return a;
+    case Op::Remainder:
+      return std::fmod(a, b);
+    case Op::RoundAway:
+      return std::round(a);
+    case Op::RoundEven:
+      return std::nearbyint(a);
+    case Op::Rsqrt:
+      return 1 / std::sqrt(a);
+    case Op::Sign:
+      return a > 0 ? 1 : a < 0 ? -1 : a;
+    case Op::Sine:
+      return std::sin(a);
+    case Op::Sqrt:
+      return std::sqrt(a);
+    case Op::Subtract:
+      return a - b;
+    case Op::Tan:
+      return std::tan(a);
+    case Op::Tanh:
+      return std::tanh(a);
+    default:
+      not_covered("an operation on real numbers");
+  }
 }
 
 Cell computed(const Elementwise& operation, Cells operands) {

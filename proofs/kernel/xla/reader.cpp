@@ -50,47 +50,31 @@ class Line {
   std::string_view balanced() {
     skip_spaces();
     const std::size_t begin = at_;
-    int depth = 0;
-    for (; at_ < text_.size(); ++at_) {
-      const char c = text_[at_];
-      if (c == '"') {
-        for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-          if (text_[at_] == '\\') ++at_;
-        }
-        if (at_ >= text_.size()) fail("a string without end");
-      } else if (c == '(' || c == '{' || c == '[') {
-        ++depth;
-      } else if (c == ')' || c == '}' || c == ']') {
-        if (depth-- == 0) break;
-      } else if (c == ',' && depth == 0) {
-        break;
-      }
-    }
+    for (int depth = 0; at_ < text_.size() && !(depth == 0 && ends_part(text_[at_]));)
+      depth += step();
     return trimmed(text_.substr(begin, at_ - begin));
   }
-  /// A word, a string, lists in brackets: `b01f_01io->b01f`, `[2,4]<=[8]`, `mesh['x'=2] {'x'}`.
-  /// What follows is no part of it, with or without a space before.
+  /// A word, a string, lists in brackets: `b01f_01io->b01f`, `[2,4]<=[8]`, `mesh['x'=2] {'x'}`,
+  /// `([2,4]T(1,0)) {'x'}`. What follows is no part of it, with or without a space before.
   std::string_view value() {
-    const std::string_view found = balanced();
+    skip_spaces();
+    const std::size_t begin = at_;
     int depth = 0;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const char c = found[i];
-      if (c == '"') {
-        for (++i; i < found.size() && found[i] != '"'; ++i) i += found[i] == '\\' ? 1 : 0;
-      }
-      if (c == '(' || c == '{' || c == '[') ++depth;
-      if (c == ')' || c == '}' || c == ']') --depth;
-      if (depth != 0) continue;
-      const bool is_end = c == '"' || c == '}';
-      const bool is_axes = c == ' ' && (found.starts_with("mesh[") || found.starts_with("(")) &&
-                           found.substr(i).starts_with(" {");
-      const bool is_inside = is_axes || std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                             std::string_view("_.-><:@+)]").find(c) != std::string_view::npos ||
-                             (c == '%' && i == 0) || (c == '=' && i > 0 && found[i - 1] == '<');
-      if (is_end ? i + 1 != found.size() : !is_inside) fail("expected one value");
+    for (bool is_end = false; at_ < text_.size() && !is_end;) {
+      const char c = text_[at_];
+      if (depth == 0 && ends_part(c)) break;
+      const std::string_view before = text_.substr(begin, at_ - begin);
+      const bool is_list = before.starts_with("mesh[") || before.starts_with("(");
+      const bool is_inside = depth > 0 || std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                             std::string_view("\"({[_.-><:@+").find(c) != std::string_view::npos ||
+                             (c == '%' && before.empty()) || (c == '=' && before.ends_with('<')) ||
+                             (is_list && text_.substr(at_).starts_with(" {"));
+      if (!is_inside) fail("expected one value");
+      depth += step();
+      is_end = depth == 0 && (c == '"' || c == '}');
     }
-    if (found.empty()) fail("expected a value");
-    return found;
+    if (at_ == begin) fail("expected a value");
+    return text_.substr(begin, at_ - begin);
   }
   /// What stands between parentheses.
   std::string_view parenthesized() {
@@ -150,6 +134,20 @@ class Line {
   }
 
  private:
+  static bool ends_part(char c) { return c == ',' || c == ')' || c == '}' || c == ']'; }
+
+  /// Past a character, or a string; how much deeper in brackets that is.
+  int step() {
+    const char c = text_[at_++];
+    if (c == '"') {
+      while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
+      if (at_ >= text_.size()) fail("a string without end");
+      ++at_;
+    }
+    const bool opens = c == '(' || c == '{' || c == '[';
+    return opens ? 1 : c != ',' && ends_part(c) ? -1 : 0;
+  }
+
   std::string_view balanced_list(char close) {
     const std::size_t begin = at_;
     int depth = 0;

@@ -78,8 +78,8 @@ std::string text_of(const Index& list);
 std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& node,
                                                  const std::function<std::size_t(Node)>& add);
 
-/// Of a reduction of two arrays, of what groups gather of the same reductions, the results of one of
-/// what they gather, where its function chooses in whatever order; with nodes that `add` adds.
+/// Of a reduction of two arrays, of what groups gather of the same reductions, the results of one
+/// of what they gather, where its function chooses in whatever order; with nodes that `add` adds.
 /// Nothing for any other.
 std::optional<std::vector<std::size_t>> add_joined_reduction(
     FlatModule& flat, const Node& node, const std::function<std::size_t(Node)>& add);

@@ -1,5 +1,6 @@
-// Gathers and scatters as a compiler expands them: indices that are put together from those of a
-// batch and of data, and reshaped to a list of vectors, are taken apart again.
+// What a compiler expands is taken together again: gathers and scatters at indices that are put
+// together from those of a batch and of data, and reshaped to a list of vectors; and reductions of
+// two arrays in two steps, as of the largest element with its number.
 
 #include <algorithm>
 #include <numeric>
@@ -82,6 +83,104 @@ bool are_last(const Index& list, std::size_t rank) {
   return list.size() <= rank;
 }
 
+/// A function of two elements of several arrays that chooses by comparing them, each with its like.
+class Selection {
+ public:
+  /// Nothing for any other function.
+  static std::optional<Selection> of(const Computation& computation) {
+    Selection selection(computation);
+    const auto& all = computation.instructions;
+    const std::size_t count = computation.parameters.size();
+    const Instruction& root = all[computation.root];
+    if (count != 4 || root.opcode != "tuple" || root.operands.size() != 2) return std::nullopt;
+    const auto type = [&](std::uint32_t number) { return selection.type_of(number); };
+    const auto parameter = [&](std::size_t k) { return type(computation.parameters[k]); };
+    if (!(parameter(0) == parameter(2)) || !(parameter(1) == parameter(3)) ||
+        parameter(0) == parameter(1) || !(type(root.operands[0]) == parameter(0)) ||
+        !(type(root.operands[1]) == parameter(1)))
+      return std::nullopt;
+    for (const Instruction& each : all) {
+      const bool is_truth = each.shape.type.is_boolean();
+      const bool is_scalar = !each.shape.is_tuple && each.shape.sizes.empty();
+      const auto operand = [&](std::size_t k) { return type(each.operands.at(k)); };
+      const bool has_two = each.operands.size() == 2;
+      const bool fits =
+          (each.opcode == "parameter" && is_scalar && !is_truth) ||
+          (each.opcode == "compare" && has_two && is_scalar && is_truth && !each.has("type") &&
+           operand(0) == operand(1) && !operand(0).is_boolean()) ||
+          (is_one_of(each.opcode, {"and", "or"}) && has_two && is_scalar && is_truth &&
+           operand(0).is_boolean() && operand(1).is_boolean()) ||
+          (each.opcode == "not" && each.operands.size() == 1 && is_scalar && is_truth &&
+           operand(0).is_boolean()) ||
+          (each.opcode == "select" && each.operands.size() == 3 && is_scalar && !is_truth &&
+           operand(0).is_boolean() && operand(1) == each.shape.type &&
+           operand(2) == each.shape.type) ||
+          &each == &root;
+      if (!fits) return std::nullopt;
+    }
+    return selection;
+  }
+
+  /// Whether f(a, f(b, c)) = f(f(a, b), c), f(a, b) = f(b, a) and f(a, a) = a. Of three elements
+  /// only their order matters, so that three values of each array are all there are.
+  bool may_be_in_any_order() const {
+    std::vector<Element> all;
+    for (std::uint64_t value = 0; value < 3; ++value) {
+      for (std::uint64_t number = 0; number < 3; ++number) all.emplace_back(value, number);
+    }
+    for (const Element& a : all) {
+      if (chosen(a, a) != a) return false;
+      for (const Element& b : all) {
+        if (chosen(a, b) != chosen(b, a)) return false;
+        for (const Element& c : all) {
+          if (chosen(a, chosen(b, c)) != chosen(chosen(a, b), c)) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+ private:
+  using Element = std::pair<std::uint64_t, std::uint64_t>;
+
+  explicit Selection(const Computation& computation) : computation_(computation) {}
+
+  Element chosen(const Element& a, const Element& b) const {
+    const std::uint64_t arguments[] = {a.first, a.second, b.first, b.second};
+    std::vector<Cell> values;
+    for (const Instruction& each : computation_.instructions) {
+      Cell& value = values.emplace_back();
+      if (each.opcode == "parameter") {
+        value.value = arguments[integer(each.text)];
+        value.low = static_cast<double>(value.value);  // where it is a real number
+      } else if (const auto op = op_called(each.opcode)) {
+        std::vector<Cell> operands;
+        for (const std::uint32_t operand : each.operands) operands.push_back(values.at(operand));
+        Elementwise operation{*op, type_of(each.operands.back()), each.shape.type};
+        if (op == Op::Compare) operation.direction = direction_of(each);
+        value = computed(operation, operands);
+      }
+    }
+    const auto& root = computation_.instructions[computation_.root].operands;
+    return {values.at(root[0]).value, values.at(root[1]).value};
+  }
+
+  const Type& type_of(std::uint32_t number) const {
+    return computation_.instructions.at(number).shape.type;
+  }
+
+  const Computation& computation_;
+};
+
+/// A node like another one, of an instruction that is written in its place.
+Node written(FlatModule& flat, const Node& like, Instruction instruction) {
+  Node node = like;
+  flat.written.push_back(std::make_shared<const Instruction>(std::move(instruction)));
+  node.instruction = flat.written.back().get();
+  node.shape = node.instruction->shape;
+  return node;
+}
+
 }  // namespace
 
 std::string text_of(const Index& list) {
@@ -145,10 +244,7 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
                     static_cast<double>(windows.elements()))
     return std::nullopt;
   const auto write = [&](Instruction instruction, std::vector<std::size_t> operands) {
-    Node next = node;
-    flat.written.push_back(std::make_shared<const Instruction>(std::move(instruction)));
-    next.instruction = flat.written.back().get();
-    next.shape = next.instruction->shape;
+    Node next = written(flat, node, std::move(instruction));
     next.operands = std::move(operands);
     next.is_function = true;
     return add(std::move(next));
@@ -169,6 +265,87 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
   }
   operands.push_back(own == windows.sizes ? node.operands[2] : reshaped(node.operands[2], own));
   return write(std::move(one), operands);
+}
+
+std::optional<std::vector<std::size_t>> add_joined_reduction(
+    FlatModule& flat, const Node& node, const std::function<std::size_t(Node)>& add) {
+  const Instruction& second = *node.instruction;
+  const auto node_of = [&](std::size_t number) -> const Node& { return flat.nodes[number]; };
+  const Index along = second.numbers("dimensions");
+  if (node.operands.size() != 4 || along.size() != 1) return std::nullopt;
+  const Node* first = nullptr;
+  const Instruction* gathering = nullptr;
+  std::int64_t members = 0;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Node& gather = node_of(node.operands[k]);
+    if (gather.instruction->opcode != "all-gather" || gather.operands.size() != 1 ||
+        gather.instruction->numbers("dimensions") != along)
+      return std::nullopt;
+    const Node& wide = node_of(gather.operands[0]);
+    if (wide.instruction->opcode != "reshape" || wide.operands.size() != 1) return std::nullopt;
+    const Node& reduced = node_of(wide.operands[0]);
+    Index sizes = reduced.shape.sizes;
+    if (along[0] < 0 || along[0] > std::ssize(sizes)) return std::nullopt;
+    sizes.insert(sizes.begin() + along[0], 1);
+    const bool is_same = first == nullptr || (reduced.instruction == first->instruction &&
+                                              reduced.operands == first->operands);
+    if (reduced.instruction->opcode != "reduce" || reduced.operands.size() != 4 ||
+        reduced.part != k || !is_same || wide.shape.sizes != sizes)
+      return std::nullopt;
+    for (const char* key : {"replica_groups", "use_global_device_ids", "device_ids"}) {
+      const auto text = [&](const Instruction& each) {
+        return each.has(key) ? each.attribute(key) : std::string();
+      };
+      if (gathering != nullptr && text(*gathering) != text(*gather.instruction))
+        return std::nullopt;
+    }
+    const bool has_channels = gathering == nullptr ||
+                              gathering->has("channel_id") == gather.instruction->has("channel_id");
+    if (!has_channels || (members != 0 && element_of(gather.shape.sizes, along[0]) != members))
+      return std::nullopt;
+    members = element_of(gather.shape.sizes, along[0]);
+    first = &reduced;
+    gathering = gather.instruction;
+  }
+  const Instruction& reduction = *first->instruction;
+  const Computation& function = flat.module.called(second.attribute("to_apply"));
+  const Index reduced = reduction.numbers("dimensions");
+  const auto is_one = [&](std::size_t a, std::size_t b) {
+    const Instruction& x = *node_of(a).instruction;
+    const Instruction& y = *node_of(b).instruction;
+    return x.opcode == "constant" && y.opcode == "constant" && x.text == y.text &&
+           x.text.find("...") == std::string::npos;
+  };
+  const bool has_values =
+      is_one(first->operands[2], node.operands[2]) && is_one(first->operands[3], node.operands[3]);
+  const auto called = [&](const Instruction& each) {
+    Instruction call{"", "call", {}, {}, "", {}};
+    call.attributes.set("to_apply", each.attribute("to_apply"));
+    return description_of(flat.module, call);
+  };
+  const auto selection = Selection::of(function);
+  if (called(reduction) != called(second) || reduced.empty() || !has_values || !selection ||
+      !selection->may_be_in_any_order())
+    return std::nullopt;
+  const std::vector<std::size_t> operands = first->operands;
+  Node result = written(flat, *first, reduction);
+  for (std::size_t k = 0; k < 2; ++k) {
+    Instruction whole = *gathering;
+    whole.attributes.set("dimensions", text_of({reduced[0]}));
+    whole.shape = node_of(operands[k]).shape;
+    if (reduced[0] < 0 || reduced[0] >= std::ssize(whole.shape.sizes)) return std::nullopt;
+    whole.shape.sizes[static_cast<std::size_t>(reduced[0])] *= members;
+    Node gather = written(flat, node_of(node.operands[k]), std::move(whole));
+    gather.operands = {operands[k]};
+    result.operands[k] = add(std::move(gather));
+  }
+  std::vector<std::size_t> parts;
+  for (std::size_t k = 0; k < 2; ++k) {
+    result.part = k;
+    result.shape = second.shape.parts.at(k);
+    parts.push_back(add(result));
+  }
+  return parts;
 }
 
 }  // namespace p2::kernel::xla

@@ -19,8 +19,9 @@ std::optional<Index> RelatedModules::starts(std::size_t node, std::int64_t most)
   Index all;
   for (const TensorPtr& each : known_[node].devices) {
     const std::int64_t value = numbers_->known(each->cells.at(0), each->type).value();
-    if (each->type.kind == Type::Kind::Unsigned && value < 0) return std::nullopt;  // of 2^63
-    all.push_back(std::clamp<std::int64_t>(value, 0, most));
+    const auto start = start_of(value, each->type, most);
+    if (!start) return std::nullopt;
+    all.push_back(*start);
   }
   return all;
 }

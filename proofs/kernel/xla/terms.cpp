@@ -178,7 +178,7 @@ auto Terms::shifted(const Cell& a) -> Shifted {
 }
 
 auto Terms::pieces_of(const Cell& a) const -> const Pieces* {
-  if (!has_pieces_ || a.is_known()) return nullptr;
+  if (pieces_.empty() || a.is_known()) return nullptr;
   return pieces_.find(a.value, conditions_);
 }
 
@@ -250,7 +250,6 @@ Cell Terms::from_pieces(const Pieces& pieces) {
   result.high = bounds.high;
   result.nan = bounds.nan;
   pieces_.set(result.value, conditions_, Pieces{integer, std::move(flat)});
-  has_pieces_ = true;
   return result;
 }
 
@@ -277,7 +276,7 @@ Cell Terms::above_number(const Cell& a, double number) {
 std::optional<Cell> Terms::by_pieces(const Elementwise& operation, Cells operands) {
   const bool of_integers = !operation.from.is_float() && operation.op != Op::BitcastConvert;
   const bool can_be = of_integers || operation.op == Op::Select || operation.op == Op::Multiply;
-  if (!has_pieces_ || !can_be || operands.size() > 3) return std::nullopt;
+  if (pieces_.empty() || !can_be || operands.size() > 3) return std::nullopt;
   Pieces owns[3];
   std::size_t count = 0;
   const Cell* integer = nullptr;

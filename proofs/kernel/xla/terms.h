@@ -296,6 +296,7 @@ class Terms : public Arithmetic {
   template <typename Thing>
   class Conditional {
    public:
+    bool empty() const { return entries_.empty(); }
     const Thing* find(std::uint64_t value, const std::vector<Condition>& conditions) const;
     void set(std::uint64_t value, const std::vector<Condition>& conditions, Thing thing);
 
@@ -328,7 +329,6 @@ class Terms : public Arithmetic {
   std::vector<Condition> conditions_;  ///< of the pieces that are being computed
   Conditional<Cell> integers_;         ///< of pieces, with all their values
   Conditional<Pieces> pieces_;
-  bool has_pieces_ = false;
   Budget work_;  ///< of operations by pieces, which nest
 };
 
