@@ -146,10 +146,17 @@ bool RelationSearch::by_elements(std::size_t node, const Index& sizes) {
     choices.push_back(request(here.operands[k], own.empty() ? own : sizes));
     // A condition may be what devices know.
     const bool is_condition = here.instruction->opcode == "select" && k == 0;
+    if (k == 0 && here.operands.size() == 2) by_counted(node, choices[0]);
     if (choices.back().empty() && !is_condition) return false;
   }
   if (choices[0].empty()) choices.erase(choices.begin());
   return derive_all(node, choices, {});
+}
+
+void RelationSearch::by_counted(std::size_t node, const Numbers& facts) {
+  for (const std::size_t fact : facts) {
+    if (modules_.tensors().counted(modules_.facts()[fact].tensor)) derive(node, {fact}, {});
+  }
 }
 
 void RelationSearch::relate(std::size_t node) {
@@ -175,6 +182,7 @@ void RelationSearch::relate(std::size_t node) {
       if (own_sizes(each).empty() && !own_sizes(node).empty()) continue;
       for (const std::size_t fact : of_[each]) wanted.insert(sizes_of(fact));
     }
+    if (opcode == "select") masks(node);
     for (const Index& sizes : wanted) by_elements(node, sizes);
     if (of_[node].empty() && here.operands.size() == 2 && modules_.has_numbers(here.operands[1])) {
       for (const std::size_t fact : first) derive(node, {fact}, {});
@@ -202,9 +210,13 @@ void RelationSearch::relate(std::size_t node) {
     if (of_[each].empty()) return;
     choices.push_back(of_[each]);
   }
+  // Of one tensor before all others.
+  if (opcode == "concatenate" && (derive_all(node, choices, {1}) || !of_[node].empty())) {
+    const Numbers joined = made_of(modules_.facts()[choices[0][0]].tensor, opcode);
+    if (joined.empty() || joined[0] >= whole_) return;
+  }
   const bool found = derive_all(node, choices, {});
   if (found) return;
-  if (opcode == "concatenate") derive_all(node, choices, {1});
   if (!kernel::xla::is_one_of(opcode, {"complex", "map", "reduce", "sort"})) return;
   // Arrays that are sorted or reduced together are cut alike.
   for (std::size_t k = 1; k < here.operands.size(); ++k) {
@@ -314,6 +326,110 @@ void RelationSearch::slices(std::size_t node, std::size_t fact) {
   if (!is_part && derive(node, {fact}, hint, true)) return;
   for (const Index& other : known) derive(node, {fact}, other, true);
   if (!is_part) derive(node, {fact}, {});
+}
+
+void RelationSearch::see_slices(std::size_t node, std::size_t fact) {
+  constexpr int kMost = 2;  // of one tensor
+  const auto& tensors = modules_.tensors();
+  const std::size_t whole = modules_.facts()[fact].tensor;
+  if (modules_.facts()[fact].partial) return;
+  const Index sizes = tensors.at(whole).sizes;
+  const auto see = [&](const std::vector<Index>& rows) {
+    Index hint;
+    bool is_cut = true;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      const std::size_t place = modules_.facts()[fact].places[k];
+      const bool is_all = rows[0][k] == 0 && rows[1][k] == sizes[k];
+      is_cut = is_cut && rows[2][k] == 1 &&
+               (is_all || !(modules_.places().is_free(place) ||
+                            modules_.places().at(place).size == sizes[k]));
+    }
+    for (const Index& row : rows) hint.insert(hint.end(), row.begin(), row.end());
+    if (is_cut) derive(node, {fact}, hint);
+    return is_cut;
+  };
+  const kernel::xla::Form form = tensors.at(whole).form;
+  if (form.opcode == "pad" && form.numbers[2] == Index(sizes.size(), 0)) {
+    // What is padded.
+    Index end = sizes;
+    for (std::size_t k = 0; k < sizes.size(); ++k) end[k] -= form.numbers[1][k];
+    see({form.numbers[0], end, Index(sizes.size(), 1)});
+  }
+  int count = 0;
+  for (const std::size_t tensor : made_of(whole, "slice")) {
+    if (tensor >= whole_ || count == kMost) break;
+    if (see(tensors.at(tensor).form.numbers)) ++count;
+  }
+}
+
+void RelationSearch::see_concatenations(std::size_t node, std::size_t fact) {
+  const auto& tensors = modules_.tensors();
+  for (const std::size_t tensor : made_of(modules_.facts()[fact].tensor, "concatenate")) {
+    if (tensor >= whole_) break;
+    Numbers facts;
+    for (const std::size_t part : tensors.at(tensor).operands) {
+      for (const std::size_t each : of_[node]) {
+        if (modules_.facts()[each].tensor != part) continue;
+        facts.push_back(each);
+        break;
+      }
+    }
+    if (facts.size() > 1 && facts.size() == tensors.at(tensor).operands.size())
+      derive(node, facts, tensors.at(tensor).form.numbers[0]);
+  }
+}
+
+std::set<std::pair<std::int64_t, std::int64_t>> RelationSearch::likely_pads(std::size_t fact,
+                                                                            std::size_t along) {
+  std::set<std::pair<std::int64_t, std::int64_t>> pads;
+  const kernel::xla::Place& place = modules_.places().at(modules_.facts()[fact].places[along]);
+  if (place.devices.empty()) return pads;
+  for (const std::size_t tensor : made_of(modules_.facts()[fact].tensor, "pad")) {
+    const auto& rows = modules_.tensors().at(tensor).form.numbers;
+    if (rows[2][along] == 0) pads.insert({rows[0][along], rows[1][along]});
+  }
+  std::int64_t low = 0, high = 0;
+  for (const auto& all : place.devices) {
+    for (const auto& each : all) {
+      low = std::max(low, each.at - each.of);
+      high = std::max(high, each.of - each.at + place.size - place.whole);
+    }
+  }
+  pads.insert({low, high});
+  std::erase_if(pads, [](const auto& pad) {
+    return pad.first < 0 || pad.second < 0 || pad.first + pad.second == 0;
+  });
+  return pads;
+}
+
+void RelationSearch::masks(std::size_t node) {
+  const Node& here = modules_.local().nodes[node];
+  for (std::int64_t k = 1; k <= 2; ++k) {
+    const Numbers facts = of_[here.operands[static_cast<std::size_t>(k)]];
+    const std::size_t other = here.operands[static_cast<std::size_t>(3 - k)];
+    for (const std::size_t fact : facts) {
+      for (std::size_t along = 0; along < own_sizes(node).size(); ++along) {
+        const auto dimension = static_cast<std::int64_t>(along);
+        for (const auto& [low, high] : likely_pads(fact, along)) {
+          Index sizes = sizes_of(fact);
+          sizes[along] += low + high;
+          Numbers numbers = request(other, sizes);
+          const Numbers conditions = request(here.operands[0], sizes);
+          std::vector<Numbers> choices = {conditions, {fact}, numbers};
+          if (k == 2) std::swap(choices[1], choices[2]);
+          derive_all(node, choices, {dimension, low, high, k});
+        }
+        // Of one tensor on both sides.
+        if (k == 2 || modules_.places().is_identity(modules_.facts()[fact].places[along])) continue;
+        Numbers same;
+        for (const std::size_t each : of_[other]) {
+          if (modules_.facts()[each].tensor == modules_.facts()[fact].tensor) same.push_back(each);
+        }
+        if (same.empty()) continue;
+        derive_all(node, {request(here.operands[0], sizes_of(fact)), {fact}, same}, {dimension});
+      }
+    }
+  }
 }
 
 void RelationSearch::broadcasts(std::size_t node, const Numbers& facts) {

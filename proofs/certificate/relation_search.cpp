@@ -13,7 +13,7 @@ namespace {
 using kernel::xla::RelatedModules;
 using kernel::xla::Relation;
 
-constexpr std::size_t kMaxFacts = 4;  ///< of one node
+constexpr std::size_t kMaxFacts = 6;  ///< of one node
 constexpr int kMaxDepth = 1000;       ///< of nodes whose sizes are asked for
 
 }  // namespace
@@ -22,6 +22,7 @@ RelationSearch::RelationSearch(RelatedModules& modules, const Limits& limits)
     : modules_(modules),
       watch_(limits, "relating the modules node by node"),
       given_(modules.facts().size()),
+      whole_(modules.tensors().count()),
       of_(modules.local().nodes.size()) {
   for (std::size_t k = 0; k < given_; ++k) {
     of_[modules.facts()[k].node].push_back(k);
@@ -102,18 +103,21 @@ void RelationSearch::relate_nodes(std::size_t begin, std::size_t end) {
       i = loop.end - 1;
     } else if (needed_[i]) {
       relate(i);
-      see_manual(i);
+      see_otherwise(i);
     }
   }
 }
 
-void RelationSearch::see_manual(std::size_t node) {
+void RelationSearch::see_otherwise(std::size_t node) {
   const auto& borders = modules_.borders();
-  for (std::size_t k = 0; k < of_[node].size() && !borders.empty(); ++k) {
+  for (std::size_t k = 0; k < of_[node].size(); ++k) {
+    const std::size_t fact = of_[node][k];
     for (std::size_t border = 0; border < borders.size(); ++border) {
-      if (borders[border].from == modules_.facts()[of_[node][k]].tensor)
-        derive(node, {of_[node][k]}, {static_cast<std::int64_t>(border)});
+      if (borders[border].from == modules_.facts()[fact].tensor)
+        derive(node, {fact}, {static_cast<std::int64_t>(border)});
     }
+    see_slices(node, fact);
+    see_concatenations(node, fact);
   }
 }
 

@@ -90,8 +90,11 @@ class RelationSearch {
     return modules_.local().nodes[node].shape.sizes;
   }
 
-  /// The same array as a tensor of a manual part of the other module, or as what that makes.
-  void see_manual(std::size_t node);
+  /// The same array as a tensor of a manual part of the other module, or as what that makes; or as
+  /// a slice of its tensor along what is cut, or a concatenation of such.
+  void see_otherwise(std::size_t node);
+  void see_slices(std::size_t node, std::size_t fact);
+  void see_concatenations(std::size_t node, std::size_t fact);
   /// Unless it is known.
   void add_new(Line line, Fact fact);
   Numbers with_sizes(std::size_t node, const Index& sizes) const;
@@ -108,12 +111,19 @@ class RelationSearch {
   bool derive_all(std::size_t node, const std::vector<Numbers>& choices, const Index& hint);
   /// Operands that are scalars are so in the whole.
   bool by_elements(std::size_t node, const Index& sizes);
+  /// Of indices that count up along a dimension, and a number that devices know.
+  void by_counted(std::size_t node, const Numbers& facts);
   void broadcasts(std::size_t node, const Numbers& facts);
   void reshapes(std::size_t node, const Numbers& facts);
   /// Where an array has several segments of the whole, how long they are and how far apart there;
   /// of every dimension.
   std::vector<std::pair<std::int64_t, std::int64_t>> runs_of(std::size_t fact) const;
   void slices(std::size_t node, std::size_t fact);
+  /// Choices by indices that count up along a dimension that is cut.
+  void masks(std::size_t node);
+  /// How a tensor may be padded along a dimension: as the other module pads it, or so that arrays
+  /// have something of it all along.
+  std::set<std::pair<std::int64_t, std::int64_t>> likely_pads(std::size_t fact, std::size_t along);
   /// The hint for a slice of what was joined: of the whole what it is on some device.
   std::optional<Index> joined_part(const kernel::xla::Node& node, std::size_t fact,
                                    Index hint) const;
@@ -129,7 +139,7 @@ class RelationSearch {
   std::vector<bool> used_by(Numbers left) const;
   /// Whether it is about the array that the fact that it comes from is about.
   bool is_seen_otherwise(const Line& line) const {
-    return line.facts.size() == 1 && lines_[line.facts[0]].node == line.node;
+    return !line.facts.empty() && lines_[line.facts[0]].node == line.node;
   }
   /// The line of a fact about what a loop makes, with those of its assumptions that are used; the
   /// first one of a loop closes it.
@@ -140,6 +150,7 @@ class RelationSearch {
   kernel::xla::RelatedModules& modules_;
   LimitWatch watch_;
   std::size_t given_;        ///< facts about inputs
+  std::size_t whole_;        ///< tensors of the module that is not partitioned
   std::vector<Numbers> of_;  ///< facts, by node
   std::vector<Line> lines_;  ///< by fact; of inputs nothing
   std::set<Line> tried_;

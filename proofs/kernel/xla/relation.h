@@ -179,6 +179,8 @@ class Tensors {
   bool is_zero(std::size_t number) const;
   /// The integer that all elements are.
   std::optional<std::int64_t> integer(std::size_t number) const;
+  /// The dimension along which every element of an integer tensor is its index.
+  std::optional<std::size_t> counted(std::size_t number) const;
 
  private:
   std::size_t intern(Tensor tensor);
@@ -205,6 +207,8 @@ class Tensors {
                                                 const std::string& kind);
   std::optional<std::size_t> sum_of_batches(const Moved& moved, const Index& along);
   std::optional<std::size_t> slice_of_dot(const Form& form, std::size_t operand);
+  std::optional<std::size_t> padded(const Form& form, const std::vector<std::size_t>& operands,
+                                    const std::string& kind);
   std::optional<std::size_t> gather_in_order(const Form& form,
                                              const std::vector<std::size_t>& operands,
                                              const std::string& kind);
@@ -565,6 +569,9 @@ class RelatedModules {
   std::optional<Fact> collective(const Node& node, const Fact& fact);  // relation_places.cpp
   std::optional<Fact> seen_as(const Fact& fact, const Index& hint);    // relation_manual.cpp
   // relation_exchange.cpp
+  std::optional<Fact> seen_in(const Facts& facts, const Index& hint);
+  std::optional<Fact> counted_from(const Fact& fact, const Index& numbers);
+  std::optional<Fact> chosen_by_index(const Facts& facts, const Index& hint);
   std::optional<Fact> exchanged(const Communication& communication, const Node& node,
                                 const Fact& fact);
   // relation_loops.cpp

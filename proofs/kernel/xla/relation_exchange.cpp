@@ -1,10 +1,189 @@
-// All-to-alls: what is cut along one dimension is cut along another afterwards.
+// What devices have of each other's parts: all-to-alls, by which what is cut along one dimension is
+// cut along another, and halos, by which a device has the border of its neighbour's part.
 
 #include <algorithm>
 
 #include "proofs/kernel/xla/relation.h"
 
 namespace p2::kernel::xla {
+namespace {
+
+/// Of a segment, the part that lies in [from, to) of the whole; empty if none does.
+Segment part_of(const Segment& segment, std::int64_t from, std::int64_t to) {
+  const std::int64_t begin = std::max(segment.of, from);
+  const std::int64_t end = std::min(segment.of + segment.size, to);
+  return {segment.at + begin - segment.of, begin, std::max<std::int64_t>(0, end - begin)};
+}
+
+/// Of a segment, the part that lies in [from, to) of the array.
+Segment part_at(const Segment& segment, std::int64_t from, std::int64_t to) {
+  const Segment part = part_of({segment.of, segment.at, segment.size}, from, to);
+  return {part.of, part.at, part.size};
+}
+
+}  // namespace
+
+/// The same array, of whose elements facts are known, as elements of what is made of these tensors:
+/// by a hint of starts, limits and strides of a slice of the one; by the hint of a dimension of the
+/// concatenation of all along it.
+std::optional<Fact> RelatedModules::seen_in(const Facts& facts, const Index& hint) {
+  const std::size_t rank = facts[0]->places.size();
+  for (const Fact* fact : facts) {
+    if (fact->partial || fact->view || fact->share || fact->places.size() != rank)
+      return std::nullopt;
+  }
+  std::vector<std::size_t> operands, places;
+  const std::string kind = tensors_.at(facts[0]->tensor).kind;
+  for (const Fact* fact : facts) operands.push_back(fact->tensor);
+  if (facts.size() == 1) {
+    if (rank == 0 || hint.size() != 3 * rank) return std::nullopt;
+    Form slice{"slice", "", {}};
+    for (auto at = hint.begin(); at != hint.end(); at += static_cast<std::ptrdiff_t>(rank))
+      slice.numbers.emplace_back(at, at + static_cast<std::ptrdiff_t>(rank));
+    const auto sizes = xla::sizes_of(slice, {tensors_.at(operands[0]).sizes});
+    if (!sizes || is_empty(*sizes)) return std::nullopt;
+    const Index nowhere(places_.devices(), 0);
+    for (std::size_t k = 0; k < rank; ++k) {
+      if (slice.numbers[2][k] != 1) return std::nullopt;
+      const std::size_t place = facts[0]->places[k];
+      places.push_back(places_.sliced(place, nowhere, places_.at(place).size, -slice.numbers[0][k],
+                                      (*sizes)[k]));
+    }
+    const auto tensor = tensors_.make(std::move(slice), std::move(operands), kind);
+    return tensor ? std::optional(Fact{0, *tensor, std::move(places), {}}) : std::nullopt;
+  }
+  if (hint.size() != 1 || hint[0] < 0 || hint[0] >= std::ssize(facts[0]->places))
+    return std::nullopt;
+  const auto along = static_cast<std::size_t>(hint[0]);
+  places = facts[0]->places;
+  std::vector<Segments> devices(places_.devices());
+  std::int64_t begin = 0;
+  for (const Fact* fact : facts) {
+    for (std::size_t k = 0; k < rank; ++k) {
+      const auto both = places_.meet(places[k], fact->places[k]);
+      if (k != along && !both) return std::nullopt;
+      if (k != along) places[k] = *both;
+    }
+    const Place& place = places_.at(fact->places[along]);
+    for (std::size_t device = 0; device < place.devices.size(); ++device) {
+      Segments& all = devices[device];
+      for (const Segment& each : place.devices[device]) {
+        // What is already something of the whole need not be another element, too.
+        const bool is_new = std::none_of(all.begin(), all.end(), [&](const Segment& other) {
+          return part_at(each, other.at, other.at + other.size).size > 0;
+        });
+        if (is_new) all.push_back({each.at, each.of + begin, each.size});
+      }
+    }
+    begin += place.whole;
+  }
+  places[along] = places_.segments(places_.at(places[along]).size, begin, std::move(devices));
+  const auto tensor = tensors_.make({"concatenate", "", {hint}}, std::move(operands), kind);
+  return tensor ? std::optional(Fact{0, *tensor, std::move(places), {}}) : std::nullopt;
+}
+
+/// Indices that count up from 0 along a dimension, and a number of the device more: those from
+/// there on.
+std::optional<Fact> RelatedModules::counted_from(const Fact& fact, const Index& numbers) {
+  const auto along = tensors_.counted(fact.tensor);
+  if (!along || fact.view || fact.partial || fact.share) return std::nullopt;
+  Fact result = fact;
+  std::size_t& place = result.places[*along];
+  if (places_.is_free(place)) return std::nullopt;
+  const Place known = places_.at(place);
+  std::vector<Segments> devices = known.devices;
+  for (std::size_t device = 0; device < devices.size(); ++device) {
+    for (Segment& each : devices[device]) {
+      each.of += numbers[device];
+      each = part_of(each, 0, known.whole);
+    }
+  }
+  place = places_.segments(known.size, known.whole, std::move(devices));
+  return result;
+}
+
+/// A choice by where an index along a dimension is. By the hint of that dimension, of two arrays of
+/// one tensor; by (dimension, low, high, k), of elements of the tensor of operand k, which is
+/// padded with the number that all elements of the other are.
+std::optional<Fact> RelatedModules::chosen_by_index(const Facts& facts, const Index& hint) {
+  const Fact& condition = *facts[0];
+  const auto along = tensors_.counted(condition.tensor);
+  if (!along || (hint.size() != 1 && hint.size() != 4) ||
+      hint[0] != static_cast<std::int64_t>(*along))
+    return std::nullopt;
+  const std::int64_t low = hint.size() == 4 ? hint[1] : 0;
+  const std::int64_t high = hint.size() == 4 ? hint[2] : 0;
+  if (low < 0 || high < 0 || (hint.size() == 4 && hint[3] != 1 && hint[3] != 2))
+    return std::nullopt;
+  const bool is_padded = hint.size() == 4;
+  const Fact& x = *facts[is_padded ? static_cast<std::size_t>(hint[3]) : 1];
+  const Fact& other = *facts[&x == facts[1] ? 2 : 1];
+  if (x.view || x.partial || x.share || other.view || other.partial || other.share ||
+      x.places.size() != condition.places.size())
+    return std::nullopt;
+  const auto is_all = [&](std::size_t place) {
+    return places_.is_free(place) || places_.is_total(place);
+  };
+  Fact result{0, x.tensor, x.places, {}};
+  for (std::size_t k = 0; k < x.places.size(); ++k) {
+    if (is_padded ? !is_all(other.places.at(k)) : k != *along) {
+      const auto both = is_padded ? std::nullopt : places_.meet(x.places[k], other.places.at(k));
+      if (!both) return std::nullopt;
+      result.places[k] = *both;
+    }
+    if (k != *along && !is_all(condition.places[k])) return std::nullopt;
+  }
+  // An index is its place, as a number of the type.
+  const Place where = places_.at(condition.places[*along]);
+  const int bits = std::min(type_called(tensors_.at(condition.tensor).kind).bits - 1, 40);
+  const std::int64_t own = places_.at(x.places[*along]).whole;
+  const auto from = places_.fixed(x.places[*along]);
+  const auto from_other = is_padded ? from : places_.fixed(other.places.at(*along));
+  if (where.devices.empty() || !from || !from_other || where.whole > std::int64_t{1} << bits ||
+      where.whole != own + low + high)
+    return std::nullopt;
+  if (is_padded) {
+    const Tensors::Tensor number = tensors_.at(other.tensor);
+    if (number.form.opcode != "broadcast" || !tensors_.at(number.operands[0]).sizes.empty())
+      return std::nullopt;
+    Form pad{"pad", "", std::vector<Index>(3, Index(x.places.size(), 0))};
+    pad.numbers[0][*along] = low;
+    pad.numbers[1][*along] = high;
+    const auto tensor =
+        tensors_.make(std::move(pad), {x.tensor, number.operands[0]}, tensors_.at(x.tensor).kind);
+    if (!tensor) return std::nullopt;
+    result.tensor = *tensor;
+  } else if (x.tensor != other.tensor) {
+    return std::nullopt;
+  }
+  const View& view = *condition.view;
+  const bool x_is_first = &x == facts[1];
+  std::vector<Segments> devices(places_.devices());
+  for (std::size_t device = 0; device < devices.size(); ++device) {
+    const auto take = [&](const Segment& indices, bool is_within) {
+      const bool takes_x = (is_within != view.is_not) == x_is_first;
+      const std::int64_t end = indices.at + indices.size;
+      if (!takes_x && is_padded) {
+        devices[device].push_back(part_of(indices, 0, low));
+        devices[device].push_back(part_of(indices, low + own, where.whole));
+        return;
+      }
+      for (Segment each : places_.at(takes_x ? *from : *from_other).devices[device]) {
+        each = part_at(each, indices.at, end);
+        each.of += low;
+        devices[device].push_back(each);
+      }
+    };
+    for (const Segment& each : where.devices[device]) {
+      const std::int64_t to = std::max(view.from[device], view.to[device]);
+      take(part_of(each, -kNoBound, view.from[device]), false);
+      take(part_of(each, view.from[device], to), true);
+      take(part_of(each, to, kNoBound), false);
+    }
+  }
+  result.places[*along] = places_.segments(where.size, where.whole, std::move(devices));
+  return result;
+}
 
 /// In groups of n, along a dimension of n indices (d), of which member p gets index p of all, side
 /// by side. Members have, along another dimension (e), the m indices after those of the member

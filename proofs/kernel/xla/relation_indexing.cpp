@@ -269,6 +269,7 @@ std::optional<Fact> RelatedModules::by_number(const Node& node, const Form& form
   if (std::any_of(numbers->begin(), numbers->end(),
                   [&](std::int64_t number) { return number < 0 || number > most; }))
     return std::nullopt;
+  if (form.opcode == "add") return counted_from(fact, *numbers);
   Fact result = fact;
   View view{View::Kind::Minus, false, *numbers, {}, 0};
   if (form.opcode == "compare") {
@@ -419,6 +420,7 @@ std::optional<Fact> RelatedModules::viewed(const Node& node, const Form& form, c
     const View& condition = *facts[0]->view;
     const Fact& taken = *facts[condition.is_not ? 2 : 1];
     const Fact& other = *facts[condition.is_not ? 1 : 2];
+    if (!hint.empty()) return chosen_by_index(facts, hint);
     if (!is_seen(taken, View::Kind::Where) || other.view || other.partial ||
         !tensors_.is_zero(other.tensor) ||
         !std::all_of(other.places.begin(), other.places.end(),

@@ -320,4 +320,117 @@ std::optional<std::size_t> Tensors::dynamic_slice_of_moved(
   return make_moved_as(slice, moved.dimensions);
 }
 
+std::optional<std::size_t> Tensors::counted(std::size_t number) const {
+  const Tensor& known = at(number);
+  const Tensor& line = known.form.opcode == "broadcast" ? at(known.operands[0]) : known;
+  if (line.form.opcode != "iota" || line.kind == "float") return std::nullopt;
+  const std::int64_t along = line.form.numbers[0][0];
+  return static_cast<std::size_t>(&line == &known ? along
+                                                  : element_of(known.form.numbers[0], along));
+}
+
+/// What is padded with one number between no elements is made by one pad of a slice. Where elements
+/// are added up, those of a pad with zeros do not count; likewise where others are neutral.
+std::optional<std::size_t> Tensors::padded(const Form& form,
+                                           const std::vector<std::size_t>& operands,
+                                           const std::string& kind) {
+  const auto is_plain = [](const Form& pad) {
+    return pad.opcode == "pad" &&
+           std::ranges::all_of(pad.numbers[2], [](std::int64_t between) { return between == 0; });
+  };
+  const auto pad_of = [&](std::optional<std::size_t> x, std::size_t number, Index low, Index high) {
+    const Index none(low.size(), 0);
+    return x ? make({"pad", "", {std::move(low), std::move(high), none}}, {*x, number}, kind)
+             : std::nullopt;
+  };
+  const std::string& opcode = form.opcode;
+  if (opcode == "concatenate" && operands.size() > 1) {
+    const auto along = static_cast<std::size_t>(form.numbers[0][0]);
+    const auto splat = [&](std::size_t number) -> std::optional<std::size_t> {
+      const Tensor& known = at(number);
+      const bool is_one = known.form.opcode == "broadcast" &&
+                          at(known.operands[0]).form.opcode == "constant" &&
+                          at(known.operands[0]).sizes.empty();
+      return is_one ? std::optional(known.operands[0]) : std::nullopt;
+    };
+    const auto first = splat(operands.front()), last = splat(operands.back());
+    if (!first && !last) return std::nullopt;
+    std::vector<std::size_t> rest = operands;
+    Index low(at(operands[0]).sizes.size(), 0), high = low;
+    const bool is_last = !first;
+    std::int64_t& size = is_last ? high[along] : low[along];
+    size = at(is_last ? operands.back() : operands.front()).sizes[along];
+    rest.erase(is_last ? rest.end() - 1 : rest.begin());
+    const auto x = rest.size() == 1 ? std::optional(rest[0]) : make(form, rest, kind);
+    return pad_of(x, is_last ? *last : *first, std::move(low), std::move(high));
+  }
+  const Tensor& x = at(operands[0]);
+  const Index& sizes = x.sizes;
+  if (opcode == "pad" && is_plain(form)) {
+    Form slice{"slice", "", {sizes, sizes, Index(sizes.size(), 1)}};
+    Index low = form.numbers[0], high = form.numbers[1];
+    bool pads = false, cuts = false;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      slice.numbers[0][k] = std::max<std::int64_t>(0, -low[k]);
+      slice.numbers[1][k] = sizes[k] - std::max<std::int64_t>(0, -high[k]);
+      if (slice.numbers[0][k] >= slice.numbers[1][k]) return std::nullopt;
+      cuts = cuts || low[k] < 0 || high[k] < 0;
+      pads = pads || low[k] > 0 || high[k] > 0;
+      low[k] = std::max<std::int64_t>(0, low[k]);
+      high[k] = std::max<std::int64_t>(0, high[k]);
+    }
+    const bool is_number = x.form.opcode == "broadcast" && x.operands[0] == operands[1];
+    if (is_number)
+      return make({"broadcast", "", {{}, sizes_of(form, {sizes, {}}).value()}}, {operands[1]},
+                  kind);
+    if (!pads && !cuts) return operands[0];
+    if (cuts) {
+      const auto part = make(std::move(slice), {operands[0]}, kind);
+      return pads ? pad_of(part, operands[1], std::move(low), std::move(high)) : part;
+    }
+    if (!is_plain(x.form) || x.operands[1] != operands[1]) return std::nullopt;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      low[k] += x.form.numbers[0][k];
+      high[k] += x.form.numbers[1][k];
+    }
+    return pad_of(x.operands[0], operands[1], std::move(low), std::move(high));
+  }
+  if (!is_plain(x.form)) return std::nullopt;
+  const auto& [before, after] = std::tie(x.form.numbers[0], x.form.numbers[1]);
+  const Index& inner = at(x.operands[0]).sizes;
+  if (opcode == "slice" &&
+      std::ranges::all_of(form.numbers[2], [](std::int64_t stride) { return stride == 1; })) {
+    Form slice = form;
+    Index low = before, high = after;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      const std::int64_t from = form.numbers[0][k] - before[k];
+      const std::int64_t to = form.numbers[1][k] - before[k];
+      slice.numbers[0][k] = std::max<std::int64_t>(0, from);
+      slice.numbers[1][k] = std::min(to, inner[k]);
+      if (slice.numbers[0][k] >= slice.numbers[1][k]) {
+        const auto whole = sizes_of(form, {sizes});
+        return make({"broadcast", "", {{}, whole.value()}}, {x.operands[1]}, kind);
+      }
+      low[k] = std::max<std::int64_t>(0, -from);
+      high[k] = std::max<std::int64_t>(0, to - inner[k]);
+    }
+    const std::size_t number = x.operands[1];
+    return pad_of(make(std::move(slice), {x.operands[0]}, kind), number, std::move(low),
+                  std::move(high));
+  }
+  if (opcode != "reduce") return std::nullopt;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    if ((before[k] != 0 || after[k] != 0) && !contains(form.numbers[0], k)) return std::nullopt;
+  }
+  const std::size_t number = x.operands[1];
+  const std::string& by = form.text;
+  const bool is_neutral =
+      (is_one_of(by, {"add", "xor"}) && is_zero(number)) || (by == "or" && is_zero(number)) ||
+      (by == "multiply" && (is_scalar(number, "1.0/1.0") || is_scalar(number, "1"))) ||
+      (by == "and" && kind == "pred" && is_scalar(number, "1")) ||
+      (by == "maximum" && is_scalar(number, "-inf")) ||
+      (by == "minimum" && is_scalar(number, "inf"));
+  return is_neutral ? make(form, {x.operands[0], operands[1]}, kind) : std::nullopt;
+}
+
 }  // namespace p2::kernel::xla

@@ -374,18 +374,29 @@ std::optional<Fact> RelatedModules::communicated(Places& places, const Communica
     const auto& sources = communication.sources;
     const bool is_all = std::all_of(sources.begin(), sources.end(),
                                     [](const auto& source) { return source.has_value(); });
+    // Nobody's array has no segments, along one dimension: one that elements are sent along.
+    std::size_t none = 0;
+    for (std::size_t k = own.size(); k-- > 0 && !is_all;) {
+      const std::vector<Segments>& all = places.at(result.places[k]).devices;
+      for (std::size_t device = 0; device < all.size(); ++device) {
+        if (sources[device] && all[device] != all.at(*sources[device])) none = k;
+      }
+    }
     if (!is_all) {
       if (own.empty()) return std::nullopt;
-      const auto place = places.fixed(result.places[0]);
+      const auto place = places.fixed(result.places[none]);
       if (!place) return std::nullopt;
-      result.places[0] = *place;
+      result.places[none] = *place;
     }
-    for (std::size_t& place : result.places) {
-      if (places.is_free(place)) continue;
-      std::vector<Segments> devices;
-      for (const auto& source : sources)
-        devices.push_back(source ? places.at(place).devices.at(*source) : Segments());
-      place = places.segments(places.at(place).size, places.at(place).whole, std::move(devices));
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      if (places.is_free(result.places[k])) continue;
+      const Place known = places.at(result.places[k]);
+      std::vector<Segments> devices = known.devices;
+      for (std::size_t device = 0; device < devices.size(); ++device) {
+        if (sources[device]) devices[device] = known.devices.at(*sources[device]);
+        if (!sources[device] && k == none) devices[device].clear();
+      }
+      result.places[k] = places.segments(known.size, known.whole, std::move(devices));
     }
     return result;
   }

@@ -53,10 +53,14 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
                                             const Index& hint) {
   budget_.spend(256 + 16 * list.size());
   const Node& node = local_.nodes.at(number);
-  if (list.size() == 1 && facts_.at(list[0]).node == number) {
-    auto result = seen_as(facts_[list[0]], hint);
-    if (result) result->node = number;
-    return result;
+  if (!list.empty() && facts_.at(list[0]).node == number) {
+    Facts facts;
+    for (const std::size_t each : list) {
+      if (facts_.at(each).node != number) return std::nullopt;
+      facts.push_back(&facts_[each]);
+    }
+    const bool is_border = list.size() == 1 && hint.size() == 1;
+    return checked(number, is_border ? seen_as(*facts[0], hint) : seen_in(facts, hint));
   }
   if (local_.results.contains(number)) return after_loop(number, list, hint);
   Facts facts;

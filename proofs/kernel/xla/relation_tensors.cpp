@@ -410,6 +410,9 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   if (opcode == "convert" && at(operands[0]).kind == kind) return operands[0];
   if (op_called(opcode)) return elements_of_moved(form, operands, kind);
   if (opcode == "dot") return dot_of_moved(form, operands, kind);
+  if (is_one_of(opcode, {"concatenate", "pad", "reduce", "slice"})) {
+    if (const auto simple = padded(form, operands, kind)) return simple;
+  }
   if (opcode == "reduce") return reduction_of_moved(form, operands, kind);
   if (opcode == "dynamic-slice") return dynamic_slice_of_moved(form, operands);
   if (operands.size() != 1) return std::nullopt;
