@@ -29,13 +29,12 @@ std::int64_t end_of_ids(const Instruction& instruction) {
   return end;
 }
 
-void add_required(const Module& module, std::optional<std::int64_t> replicas,
-                  RequiredCounts& required) {
+void add_required(const Module& module, RequiredCounts& required) {
   for (const Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions) {
       if (!is_collective(base_opcode(instruction.opcode))) continue;
       const std::int64_t end = end_of_ids(instruction);
-      const IdMode mode = id_mode(instruction, replicas.value_or(1));
+      const IdMode mode = id_mode(instruction);
       std::int64_t& count = mode == IdMode::FlattenedIds ? required.flattened
                             : mode == IdMode::Partitions ? required.partitions
                                                          : required.replicas;
@@ -190,15 +189,14 @@ bool has_collective(const Module& module, std::uint32_t computation) {
                              });
 }
 
-IdMode id_mode(const Instruction& instruction, std::optional<std::int64_t> replicas) {
+IdMode id_mode(const Instruction& instruction) {
   const Attributes& attributes = instruction.attributes;
   if (!attributes.has_channel) return IdMode::Replicas;
   if (attributes.global_ids.value_or(false)) return IdMode::FlattenedIds;
   const std::string_view opcode = base_opcode(instruction.opcode);
   const bool reducing =
       opcode == "all-reduce" || opcode == "reduce-scatter" || opcode == "all-gather";
-  if (!reducing || (replicas == 1 && end_of_ids(instruction) > 1)) return IdMode::Partitions;
-  return IdMode::ReplicasAllPartitions;
+  return reducing ? IdMode::ReplicasAllPartitions : IdMode::Partitions;
 }
 
 Devices devices_of(const std::vector<const Module*>& modules, const DeviceCounts& requested) {
@@ -213,7 +211,7 @@ Devices devices_of(const std::vector<const Module*>& modules, const DeviceCounts
     if (known.partitions && !known.replicas && *known.partitions > 1) known.replicas = 1;
   }
   RequiredCounts required;
-  for (const Module* module : modules) add_required(*module, known.replicas, required);
+  for (const Module* module : modules) add_required(*module, required);
   Devices devices{known.replicas.value_or(1), known.partitions.value_or(1),
                   !known.replicas && !known.partitions};
   if (!known.replicas) {
@@ -253,7 +251,7 @@ Collective resolve(const Instruction& instruction, Language language, const Devi
     refuse("groups", instruction, "use_global_device_ids=true needs a channel_id");
   }
   const Resolver resolver(devices, language);
-  const IdMode mode = id_mode(instruction, devices.replicas);
+  const IdMode mode = id_mode(instruction);
   if (base_opcode(instruction.opcode) == "collective-permute" ||
       instruction.opcode == kMatchedReceive) {
     return permutation(instruction, mode, resolver, devices.count());

@@ -35,9 +35,8 @@ bool has_collective(const Module& module, std::uint32_t computation);
 
 /// How the ids in an instruction's groups or pairs are interpreted (XLA, CollectiveOpGroupMode):
 /// without a channel, replicas; with a channel and without `use_global_device_ids`, all partitions
-/// of the replicas for all-reduce, all-gather and reduce-scatter, partitions for the others. With a
-/// single replica, ids above 0 in the former are read as partitions.
-IdMode id_mode(const Instruction& instruction, std::optional<std::int64_t> replicas);
+/// of the replicas for all-reduce, all-gather and reduce-scatter, partitions for the others.
+IdMode id_mode(const Instruction& instruction);
 
 /// The devices that run all of `modules`: as requested, else as the headers give them, else the
 /// smallest counts that contain all ids. Throws InputError for more than kMaxDevices.

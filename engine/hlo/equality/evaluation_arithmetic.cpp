@@ -1,12 +1,14 @@
 // Symbolic evaluation of constants and elementwise operations.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "engine/hlo/equality/evaluation.h"
 #include "engine/hlo/interpreter/element_operation.h"
+#include "engine/hlo/interpreter/numbers.h"
 
 namespace p2::hlo {
 namespace {
@@ -78,6 +80,20 @@ bool is_exact(Number number, ElementType type) {
          (number.numerator == 1 || number.numerator == -1);
 }
 
+/// The number that a literal is in its type: that of a floating-point type is rounded to it, and
+/// taken as the simplest fraction that is so (interpreter::fraction_of). Nothing if that is none of
+/// 64 bits.
+std::optional<Number> number_of(const LiteralElement& element, ElementType type) {
+  if (!element.text.empty()) return std::nullopt;
+  if (!type.is_float() || is_exact(element.number, type)) return element.number;
+  const auto [numerator, denominator] =
+      interpreter::fraction_of(interpreter::real_constant(element), type);
+  constexpr double kExact = 0x1p53;
+  if (std::fabs(numerator) >= kExact || numerator != std::floor(numerator)) return std::nullopt;
+  return Number::ratio(static_cast<std::int64_t>(numerator),
+                       static_cast<std::int64_t>(denominator));
+}
+
 }  // namespace
 
 bool Evaluation::is_finite(std::uint32_t fingerprint, const Literal& literal) {
@@ -113,8 +129,13 @@ Evaluation::Answer Evaluation::constant(const Query& query, const Node& node, co
                          !literal.elided && is_finite(node.fingerprint, literal));
   }
   const LiteralElement& element = literal.at(row_major(map, literal.shape));
-  return element.text.empty() ? values_.number(element.number)
-                              : values_.text(context_.fingerprints.intern(element.text));
+  if (const auto number = number_of(element, literal.shape.type)) return values_.number(*number);
+  const std::string text =
+      element.text.empty()
+          ? fmt::format("{:a}", interpreter::rounded_constant(interpreter::real_constant(element),
+                                                              literal.shape.type))
+          : element.text;
+  return values_.text(context_.fingerprints.intern(text));
 }
 
 /// Constant folding: operations on numbers, and selections with a known condition.

@@ -96,7 +96,7 @@ Term Algebra::float_constant(const LiteralElement& element, ElementType type) {
   const double value = element.negative_zero ? -0.0 : real_constant(element);
   const bool is_number =
       type.is_float() && (!std::isnan(value) || element.text.find("nan") != std::string::npos);
-  if (is_number) return float_constant(rounded_float(value, type), type);
+  if (is_number) return float_constant(rounded_constant(value, type), type);
   std::uint64_t state = hash(0xF11, type.index());
   for (const char c : to_string(element)) state = hash(state, static_cast<unsigned char>(c));
   return float_term(state);

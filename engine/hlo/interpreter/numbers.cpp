@@ -231,14 +231,8 @@ double real_constant(const LiteralElement& element) {
 }
 
 double rounded_constant(double value, ElementType type) {
-  const std::string_view name = type.name();
-  if (!std::isfinite(value) || value == 0 || name == "f64") return value;
-  if (name == "f32") return static_cast<double>(static_cast<float>(value));
-  const int digits = name == "bf16" ? 8 : name == "f16" ? 11 : 0;
-  if (digits == 0) return value;
-  int exponent = 0;
-  const double mantissa = std::frexp(value, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(mantissa, digits)), exponent - digits);
+  const bool is_narrow = type.name() == "f16" || type.name() == "bf16";
+  return rounded_float(is_narrow ? static_cast<double>(static_cast<float>(value)) : value, type);
 }
 
 double rounded_float(double value, ElementType type) {
@@ -268,7 +262,8 @@ Fraction fraction_of(double value, ElementType type) {
   if (!std::isfinite(value) || digits == 0 || size > 1e6 || size < 1e-12) return {value, 1};
   int exponent = 0;
   std::frexp(size, &exponent);
-  const double tolerance = std::ldexp(0.499, exponent - digits);
+  const int last = std::max(exponent - digits, name == "f16" ? -24 : -133);
+  const double tolerance = std::ldexp(0.499, last);
   double p0 = 1;
   double q0 = 0;
   double p1 = std::floor(size);

@@ -43,10 +43,6 @@ auto Interpreter::numbered_groups(std::vector<Index> lists, bool has_channel, bo
             : !has_channel ? Ids::Replicas
             : reduces      ? Ids::WholeReplicas
                            : Ids::Partitions;
-  const bool beyond = std::any_of(lists.begin(), lists.end(), [](const Index& list) {
-    return std::any_of(list.begin(), list.end(), [](std::int64_t id) { return id > 0; });
-  });
-  if (ids == Ids::WholeReplicas && devices_.replicas == 1 && beyond) ids = Ids::Partitions;
   if (lists.empty()) {
     Index all(static_cast<std::size_t>(ids == Ids::Devices ? devices_.replicas * devices_.partitions
                                        : ids == Ids::Partitions ? devices_.partitions

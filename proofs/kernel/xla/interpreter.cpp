@@ -374,7 +374,10 @@ Value Interpreter::result(const Computation& computation, const Instruction& ins
   if (opcode == "conditional") return branch(instruction, operands);
   if (opcode == "custom-call") return custom(computation, instruction, operands);
   if (auto value = collective(instruction, operands)) return std::move(*value);
-  if (opcode == "reduce") return reduce(instruction, operands);
+  if (opcode == "reduce") {
+    require_form(module_, computation, instruction);
+    return reduce(instruction, operands);
+  }
   if (opcode == "reduce-window") return reduce_window(instruction, operands);
   if (opcode == "sort") return sort(instruction, operands);
   if (opcode == "map") {
@@ -429,6 +432,7 @@ Value Interpreter::result(const Computation& computation, const Instruction& ins
       not_covered(printable(opcode));
     return opaque(instruction, operands);
   }
+  if (local != kLocal.end()) require_form(module_, computation, instruction);
   return everywhere(operands, [&](std::size_t, const Tensors& tensors) {
     if (op) return elementwise(instruction, *op, tensors);
     if (local != kLocal.end()) return (this->*local->second)(instruction, tensors);
@@ -492,7 +496,16 @@ Tensor Interpreter::elementwise(const Instruction& instruction, Op op, const Ten
     if (!fit(operands[k]->type, makes_another_type ? operation.from : operation.to))
       malformed("operands of other types: " + printable(instruction.name));
   }
-  if (op == Op::Compare) operation.direction = direction_of(instruction);
+  if (op == Op::Compare) {
+    operation.direction = direction_of(instruction);
+    const Type& of = operation.from;
+    const std::string as = instruction.has("type") ? instruction.attribute("type") : "";
+    const bool is_its = of.is_float()                   ? as == "FLOAT" || as == "TOTALORDER"
+                        : of.kind == Type::Kind::Signed ? as == "SIGNED"
+                                                        : as == "UNSIGNED";
+    if (!as.empty() && !is_its && of.kind != Type::Kind::Other)
+      malformed("a comparison of another type: " + printable(instruction.name));
+  }
   Tensor result{instruction.shape.type, instruction.shape.sizes, {}};
   const auto elements = static_cast<std::size_t>(instruction.shape.elements());
   budget_.spend(24 * elements + 1);
@@ -516,6 +529,7 @@ Tensor Interpreter::elementwise(const Instruction& instruction, Op op, const Ten
 Value Interpreter::opaque(const Instruction& instruction, const Operands& operands) {
   const std::string name = description_of(module_, instruction);
   const bool differs = instruction.opcode == "custom-call";
+  if (differs && !active_.empty()) not_covered("a custom-call that some devices do not execute");
   const std::vector<Shape> shapes = arrays_of(instruction.shape);
   if (instruction.shape.is_tuple && shapes.size() != instruction.shape.parts.size())
     not_covered(instruction.opcode + " with nested results");

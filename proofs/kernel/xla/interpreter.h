@@ -24,10 +24,19 @@ struct Cell {
   /// the largest error it may have.
   double low = 0, high = 0;
   bool nan = false;  ///< as a term: may be NaN or not a number at all; as a number: is arbitrary
+  /// As a term: whether a bound holds only where no input is too large (kMaxInput), so that nothing
+  /// overflows, and not for all real numbers. What is decided by a bound may not rest on that.
+  bool low_is_assumed = false, high_is_assumed = false;
 
-  bool is_known() const { return low == high && !nan; }  ///< of terms
+  /// Of terms: a constant.
+  bool is_known() const { return low == high && !nan && !low_is_assumed && !high_is_assumed; }
 };
 using Cells = std::span<const Cell>;
+
+/// Rejects an instruction whose type and sizes do not follow from those of its operands, where they
+/// do for its opcode (relation_forms.cpp).
+void require_form(const Module& module, const Computation& computation,
+                  const Instruction& instruction);
 
 /// Elementwise operations, by their opcodes.
 enum class Op : std::uint8_t {

@@ -56,13 +56,12 @@ bool is_exact(Op op, double a, double b, double result) {
 /// Of two numbers that may be either way round the larger or smaller may be either.
 bool takes_one(Op op) { return op == Op::Maximum || op == Op::Minimum; }
 
-/// Whether a function has a pole where its operands are, exactly.
+/// Whether a function has a pole where its operand is, exactly. At others the sign of a zero, which
+/// no real number has, decides.
 bool is_at_pole(Op op, Cells x) {
-  const Cell& last = x[x.size() - 1];
   const double pole = op == Op::LogPlusOne ? -1 : 0;
-  const bool has_pole =
-      op == Op::Divide || op == Op::Log || op == Op::LogPlusOne || op == Op::Rsqrt;
-  return has_pole && last.low == pole && error_of(last) == 0;
+  const bool has_pole = op == Op::Log || op == Op::LogPlusOne;
+  return has_pole && x[0].low == pole && error_of(x[0]) == 0;
 }
 
 /// The error of a function that is not monotone, for those of its operands; nothing where a pole
@@ -94,7 +93,7 @@ std::optional<double> error_of_periodic(Op op, Cells x) {
 
 /// With the errors of operands and of double precision. Nothing where these decide what the result
 /// is, at a step or pole, where it is too large for a double, and where real numbers have none.
-std::optional<Cell> real_with_error(Op op, Cells x) {
+std::optional<Cell> real_with_error(Op op, const Type& type, Cells x) {
   if (takes_one(op) && are_one(x[0], x[1])) return x[0];
   const double value = real_operation(op, x);
   const bool are_finite =
@@ -105,7 +104,8 @@ std::optional<Cell> real_with_error(Op op, Cells x) {
     if (takes_one(op) && !std::isnan(value)) return x[x[0].low == value ? 0 : 1];
     return has_error ? std::nullopt : std::optional(exact(value));
   }
-  if (std::isnan(value)) return std::nullopt;
+  const bool is_by_sign = op == Op::Atan2 && x[0].low == 0 && x[1].low <= 0;
+  if (std::isnan(value) || is_by_sign) return std::nullopt;
   if (std::isinf(value)) return is_at_pole(op, x) ? std::optional(exact(value)) : std::nullopt;
   // The errors of operands make the largest difference at a corner, or twice that at most.
   double spread = 0;
@@ -134,8 +134,12 @@ std::optional<Cell> real_with_error(Op op, Cells x) {
   if (is_pole || (is_step && spread != 0)) return std::nullopt;
   const bool is_monotone = op != Op::Atan2 && op != Op::Power;  // in every operand, or a bound
   double error = takes_one(op) ? spread : spread * (is_monotone ? 1 + std::ldexp(1, -40) : 2);
+  // A function of constants may be a constant that is rounded to its type.
+  const bool is_function =
+      op != Op::Add && op != Op::Subtract && op != Op::Multiply && op != Op::Divide;
   if (!is_exact(op, x[0].low, x[x.size() - 1].low, value))
-    error += std::fabs(value) * std::ldexp(1, -50) + std::numeric_limits<double>::min();
+    error += std::fabs(value) * std::ldexp(1, is_function ? 1 - type.digits : -50) +
+             std::numeric_limits<double>::min();
   if (error == 0) return exact(value);
   if (takes_one(op) && error_of(x[0]) + error_of(x[1]) < std::fabs(x[0].low - x[1].low))
     return x[x[0].low == value ? 0 : 1];
@@ -162,6 +166,7 @@ std::optional<Cell> clear(const Elementwise& operation, Cells x) {
     const Cell moved[] = {exact(value)};
     return computed(operation, moved).value;
   };
+  if (operation.op == Op::BitcastConvert && x[0].low == 0) return std::nullopt;  // of any sign
   if (error > 0 && (at(x[0].low - error) != at(x[0].low + error) ||
                     (operation.to.is_boolean() && std::fabs(x[0].low) <= error)))
     return std::nullopt;
@@ -180,15 +185,15 @@ std::optional<Cell> computed_with_errors(const Elementwise& operation, Cells ope
     return computed(operation, operands);
   if (op == Op::Clamp) {
     const Cell low[] = {operands[1], operands[0]};
-    const auto above = real_with_error(Op::Maximum, low);
+    const auto above = real_with_error(Op::Maximum, operation.to, low);
     if (!above) return std::nullopt;
     const Cell high[] = {*above, operands[2]};
-    return real_with_error(Op::Minimum, high);
+    return real_with_error(Op::Minimum, operation.to, high);
   }
   if (op == Op::Convert && operation.to.is_float()) return operands[0];
   const bool is_conversion = op == Op::Convert || op == Op::BitcastConvert;
   return is_conversion || op == Op::Compare ? clear(operation, operands)
-                                            : real_with_error(op, operands);
+                                            : real_with_error(op, operation.to, operands);
 }
 
 }  // namespace p2::kernel::xla

@@ -18,13 +18,26 @@ Cell whole(std::uint64_t value, const Type& type) {
   return {static_cast<std::uint64_t>(wrapped(value, type)), 0, 0, 0, false};
 }
 
-double rounded(double value, const Type& type) {
-  if (type.digits == 24) return static_cast<double>(static_cast<float>(value));
-  if (type.digits == 53 || value == 0 || !std::isfinite(value)) return value;
+/// The distance of numbers of the type about a value, which is not zero.
+double unit_at(double value, const Type& type) {
+  const int least = type.digits == 53   ? -1074
+                    : type.digits == 24 ? -149
+                    : type.digits == 11 ? -24
+                                        : -133;
   int exponent = 0;
   std::frexp(value, &exponent);
-  const double unit = std::ldexp(1, exponent - type.digits);
-  return std::nearbyint(value / unit) * unit;
+  return std::ldexp(1, std::max(exponent - type.digits, least));
+}
+
+/// As XLA converts: to float first. Infinite where it is beyond the type.
+double rounded(double value, const Type& type) {
+  if (type.digits == 53) return value;
+  value = static_cast<double>(static_cast<float>(value));
+  if (type.digits == 24 || value == 0 || !std::isfinite(value)) return value;
+  const double unit = unit_at(value, type);
+  const double result = std::nearbyint(value / unit) * unit;
+  const double end = std::ldexp(1, type.digits == 11 ? 16 : 128);
+  return std::fabs(result) < end ? result : std::copysign(INFINITY, value);
 }
 
 std::uint64_t integer_operation(Op op, const Type& type, std::uint64_t a, std::uint64_t b) {
@@ -189,6 +202,10 @@ class Numbers : public Arithmetic {
         std::from_chars(text.data() + (is_negative ? 1 : 0), text.data() + text.size(), size);
     if (error != std::errc() || end != text.data() + text.size())
       malformed("not a number in a module: " + printable(text));
+    const bool is_signed = type.kind == Type::Kind::Signed;
+    const std::uint64_t most = ~std::uint64_t{0} >> (64 - type.bits + (is_signed ? 1 : 0));
+    if (size > most + (is_signed && is_negative ? 1 : 0) || (is_negative && !is_signed && size > 0))
+      malformed("not a number of its type in a module: " + printable(text));
     return whole(is_negative ? 0 - size : size, type);
   }
   Cell integer(std::int64_t value, const Type& type) override {
@@ -350,9 +367,7 @@ Cell computed(const Elementwise& operation, Cells operands) {
 Fraction fraction_of(double value, const Type& type) {
   const double size = std::fabs(value);
   if (!std::isfinite(value) || type.digits == 0 || size > 1e6 || size < 1e-12) return {value, 1};
-  int exponent = 0;
-  std::frexp(size, &exponent);
-  const double tolerance = std::ldexp(0.499, exponent - type.digits);
+  const double tolerance = 0.499 * unit_at(size, type);
   // Convergents of the continued fraction.
   double p = std::floor(size);
   double q = 1;
@@ -379,11 +394,16 @@ double real_literal(std::string_view text, const Type& type) {
   const std::string copy(text);
   if (copy == "inf") return std::numeric_limits<double>::infinity();
   if (copy == "-inf") return -std::numeric_limits<double>::infinity();
-  if (copy.find("nan") != std::string::npos) return std::numeric_limits<double>::quiet_NaN();
+  const std::string_view size = std::string_view(copy).substr(copy.starts_with('-') ? 1 : 0);
+  if (size == "nan" || (size.starts_with("nan(") && size.ends_with(')')))
+    return std::numeric_limits<double>::quiet_NaN();
   char* end = nullptr;
-  const double value = std::strtod(copy.c_str(), &end);
-  if (copy.empty() || *end != '\0') malformed("not a number in a module: " + printable(text));
-  return rounded(value, type);
+  const double value = rounded(std::strtod(copy.c_str(), &end), type);
+  const bool is_decimal = size.find_first_not_of("0123456789.eE+-") == std::string_view::npos &&
+                          !size.empty() && size[0] >= '0' && size[0] <= '9';
+  if (!is_decimal || *end != '\0' || !std::isfinite(value))
+    malformed("not a number of its type in a module: " + printable(text));
+  return value;
 }
 
 std::unique_ptr<Arithmetic> make_numbers(std::uint32_t draw, std::uint64_t seed) {

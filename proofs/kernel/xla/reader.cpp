@@ -171,7 +171,7 @@ std::string_view plain(std::string_view name) {
 void read_attributes(Line& line, Attributes& attributes) {
   while (line.accept(",")) {
     const std::string_view key = line.word();
-    if (!line.accept("=")) continue;
+    line.expect("=");
     if (!attributes.emplace(key, line.value())) line.fail("an attribute twice");
   }
 }
@@ -212,6 +212,44 @@ void set_apart_if_not_known(Instruction& instruction) {
   }
 }
 
+/// Computations that an instruction calls, by their names.
+std::vector<std::string> called_by(const Instruction& instruction) {
+  static const Words kKeys(
+      "body branch_computations called_computations calls condition false_computation scatter "
+      "select to_apply true_computation");
+  std::vector<std::string> names;
+  for (const auto& [key, value] : instruction.attributes) {
+    if (!kKeys.contains(key)) continue;
+    for (const auto name : split(value.starts_with('{') ? stripped(value, '{', '}') : value))
+      if (!trimmed(name).empty()) names.emplace_back(trimmed(name));
+  }
+  return names;
+}
+
+/// No computation calls itself, and all that one calls, each time counted, are not too many.
+class Calls {
+ public:
+  explicit Calls(const Module& module) : module_(module) {}
+
+  double of(const Computation& computation, int depth = 0) {
+    constexpr double kMost = 1 << 20;
+    if (depth > 200) not_covered("computations that call each other too deep");
+    const auto [known, is_new] = counts_.emplace(&computation, 0);
+    if (!is_new && known->second == 0) malformed("a computation that calls itself");
+    if (!is_new) return known->second;
+    double count = 1;
+    for (const Instruction& each : computation.instructions) {
+      for (const std::string& name : called_by(each)) count += of(module_.called(name), depth + 1);
+    }
+    if (count > kMost) not_covered("computations that are called too often");
+    return counts_[&computation] = count;
+  }
+
+ private:
+  const Module& module_;
+  std::unordered_map<const Computation*, double> counts_;
+};
+
 class Reader {
   using Numbers =
       std::unordered_map<std::string_view, std::uint32_t>;  ///< of instructions, by name
@@ -229,6 +267,8 @@ class Reader {
       if (!line.empty() && !is_of_table(line)) read_computation(line);
     }
     if (module_.entry.empty()) malformed(where_ + " has no entry computation");
+    Calls calls(module_);
+    for (const auto& [name, computation] : module_.computations) calls.of(computation);
     return std::move(module_);
   }
 
@@ -300,6 +340,7 @@ class Reader {
       if (!next(text)) malformed(where_ + ": a computation without end");
       if (text.empty()) continue;
       if (text.starts_with("}")) break;
+      if (text.starts_with("ROOT ") && root) malformed(where_ + ": two roots");
       if (text.starts_with("ROOT ")) root = static_cast<std::uint32_t>(numbers.size());
       read_instruction(text, computation, numbers);
     }
@@ -517,7 +558,11 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   bool quoted = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    if (c == '"' && (at == 0 || text[at - 1] != '\\')) quoted = !quoted;
+    if (c == '\\') {
+      ++at;  // with what it stands before
+      continue;
+    }
+    if (c == '"') quoted = !quoted;
     if (quoted) continue;
     if (c == '(' || c == '{' || c == '[') ++depth;
     if (c == ')' || c == '}' || c == ']') --depth;
@@ -525,6 +570,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     parts.push_back(text.substr(begin, at - begin));
     begin = at + 1;
   }
+  if (quoted) malformed("a string without end");
   parts.push_back(text.substr(begin));
   return parts;
 }

@@ -196,6 +196,24 @@ Form form_of(const Module& module, const Node& node, const std::vector<Index>& o
   return form;
 }
 
+void require_form(const Module& module, const Computation& computation,
+                  const Instruction& instruction) {
+  std::vector<Index> sizes;
+  bool fits = instruction.opcode == "dot";
+  for (const std::uint32_t each : instruction.operands) {
+    const Shape& shape = computation.instructions.at(each).shape;
+    if (shape.is_tuple) malformed("operands that are tuples: " + printable(instruction.name));
+    if (sizes.empty()) fits = fits || fit(shape.type, instruction.shape.type);
+    sizes.push_back(shape.sizes);
+  }
+  const Node node{&computation, &instruction, {}, instruction.shape};
+  if (instruction.shape.is_tuple) return;
+  const Form form = form_of(module, node, sizes);
+  if (form.opcode == "function") return;
+  if (!fits || sizes_of(form, sizes) != instruction.shape.sizes)
+    malformed("no " + instruction.opcode + " of its operands: " + printable(instruction.name));
+}
+
 std::optional<Index> sizes_of(const Form& form, const std::vector<Index>& operands) {
   const std::string& opcode = form.opcode;
   if (opcode == "function") {

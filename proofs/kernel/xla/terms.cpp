@@ -45,6 +45,7 @@ std::uint64_t random_order(Hash& hash) {
 
 Cell Terms::sum(const Cell& a, const Cell& b, const Type& type) {
   if (type.is_float()) {
+    if (is_no_number(a) || is_no_number(b)) return commutative("add", a, b, type);
     if (!is_infinite(a) && !is_infinite(b)) return settled(plain_sum(a, b), type);
     const Cell& infinity = is_infinite(a) ? a : b;
     const Cell& other = is_infinite(a) ? b : a;
@@ -76,7 +77,7 @@ Cell Terms::product(const Cell& a, const Cell& b, const Type& type) {
     return commutative("multiply", a, b, type);
   }
   for (const Cell* each : {&a, &b}) {
-    if (each->value == pole_.value) return commutative("multiply", a, b, type);
+    if (is_no_number(*each)) return commutative("multiply", a, b, type);
   }
   for (const Cell* zero : {&a, &b}) {
     const Cell& other = zero == &a ? b : a;
@@ -96,6 +97,7 @@ Cell Terms::inverse(const Cell& a, const Type& type) {
   if (!is_bounded(a) || (a.low <= 0 && a.high >= 0)) return unbounded(result);
   result.low = below(1 / a.high);
   result.high = above(1 / a.low);
+  result.low_is_assumed = result.high_is_assumed = a.low_is_assumed || a.high_is_assumed;
   if (a.is_known() && std::fma(1 / a.low, a.low, -1.0) == 0) result.low = result.high = 1 / a.low;
   return settled(result, type);
 }
@@ -178,7 +180,9 @@ auto Terms::shifted(const Cell& a) -> Shifted {
 }
 
 auto Terms::pieces_of(const Cell& a) const -> const Pieces* {
-  if (pieces_.empty() || a.is_known()) return nullptr;
+  // Under too many conditions it is a number like any other: they may not end.
+  constexpr std::size_t kMostNested = 8;
+  if (pieces_.empty() || a.is_known() || conditions_.size() > kMostNested) return nullptr;
   return pieces_.find(a.value, conditions_);
 }
 
@@ -207,6 +211,8 @@ Cell Terms::from_pieces(const Pieces& pieces) {
       last.low = std::min(last.low, own.low);
       last.high = std::max(last.high, own.high);
       last.nan = last.nan || own.nan;
+      last.low_is_assumed = last.low_is_assumed || own.low_is_assumed;
+      last.high_is_assumed = last.high_is_assumed || own.high_is_assumed;
       flat.back().upto = upto;
     } else {
       flat.push_back({upto, own});
@@ -232,6 +238,8 @@ Cell Terms::from_pieces(const Pieces& pieces) {
     bounds.low = std::min(bounds.low, piece.value.low);
     bounds.high = std::max(bounds.high, piece.value.high);
     bounds.nan = bounds.nan || piece.value.nan;
+    bounds.low_is_assumed = bounds.low_is_assumed || piece.value.low_is_assumed;
+    bounds.high_is_assumed = bounds.high_is_assumed || piece.value.high_is_assumed;
     are_bounded = are_bounded && is_bounded(piece.value);
   }
   Cell result = flat[0].value;
@@ -246,9 +254,7 @@ Cell Terms::from_pieces(const Pieces& pieces) {
                        plain_product(step, plain_sum(flat[k + 1].value, negative(flat[k].value))));
   }
   if (!are_bounded) result = drawn(hash.add(flat.back().value.value), 0, 0);
-  result.low = bounds.low;
-  result.high = bounds.high;
-  result.nan = bounds.nan;
+  result = with_bounds(result, bounds);
   pieces_.set(result.value, conditions_, Pieces{integer, std::move(flat)});
   return result;
 }

@@ -14,7 +14,7 @@ namespace p2::kernel::xla {
 __extension__ using Wide = unsigned __int128;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kExact = 9007199254740992.0;  // 2^53
-constexpr double kMaxInput = 1e4;
+constexpr double kMaxInput = 1e4;              ///< of real numbers, for what is finite
 
 /// Residues modulo a prime below 2^61.
 struct Field {
@@ -51,8 +51,9 @@ struct Field {
 /// A prime q between 2^58 and 2^59 such that 2q + 1 is prime, the first after a random number.
 std::uint64_t random_order(Hash& hash);
 
-inline double below(double x) { return std::isfinite(x) ? std::nextafter(x, -kInfinity) : x; }
-inline double above(double x) { return std::isfinite(x) ? std::nextafter(x, kInfinity) : x; }
+/// Bounds of a number that was computed as x: one that is too large for a double is finite.
+inline double below(double x) { return std::nextafter(x, -kInfinity); }
+inline double above(double x) { return std::nextafter(x, kInfinity); }
 
 inline double largest(const Type& type) {
   return type.digits == 53 ? 1.7e308 : type.digits == 11 ? 65504.0 : 3.3e38;
@@ -61,12 +62,28 @@ inline double largest(const Type& type) {
 inline bool is_bounded(const Cell& a) {
   return !a.nan && std::isfinite(a.low) && std::isfinite(a.high);
 }
+/// A bound by which something is decided for all real numbers: a number at least, or at most.
+inline bool is_at_least(const Cell& a, double number) {
+  return !a.nan && a.low >= number && (!a.low_is_assumed || number == -kInfinity);
+}
+inline bool is_at_most(const Cell& a, double number) {
+  return !a.nan && a.high <= number && (!a.high_is_assumed || number == kInfinity);
+}
 inline bool is_infinite(const Cell& a) { return a.is_known() && std::isinf(a.low); }
 
 inline Cell unbounded(Cell cell) {
   cell.low = -kInfinity;
   cell.high = kInfinity;
+  cell.low_is_assumed = cell.high_is_assumed = false;
   cell.nan = true;
+  return cell;
+}
+
+inline Cell with_bounds(Cell cell, const Cell& bounds) {
+  const std::uint64_t value = cell.value, exponent = cell.exponent;
+  cell = bounds;
+  cell.value = value;
+  cell.exponent = exponent;
   return cell;
 }
 
@@ -95,13 +112,18 @@ class Terms : public Arithmetic {
     while (root < 2) root = Hash(key_).add("base").result() % field_.prime;
     base_ = field_.product(root, root);
     pole_ = Terms::function("inverse", std::array{Cell{}}, type_called("f32"));
+    no_number_ = unbounded(drawn(Hash(key_).add("nan"), 0, 0));
   }
 
   Cell input(std::span<const std::uint64_t> keys, const Type& type) override {
     Hash hash(key_);
     hash.add("input");
     for (const std::uint64_t key : keys) hash.add(key);
-    if (type.is_float()) return drawn(hash, -kMaxInput, kMaxInput);
+    if (type.is_float()) {
+      Cell cell = drawn(hash, -kMaxInput, kMaxInput);
+      cell.low_is_assumed = cell.high_is_assumed = true;
+      return cell;
+    }
     if (type.is_integer() || type.is_boolean()) return drawn(hash, lowest(type), highest(type));
     not_covered("inputs of type " + std::string(type.name));
   }
@@ -168,7 +190,7 @@ class Terms : public Arithmetic {
     return unbounded(drawn(hash, 0, 0));
   }
   Cell number(double value) const {
-    if (std::isnan(value)) return unbounded(drawn(Hash(key_).add("nan"), 0, 0));
+    if (std::isnan(value)) return no_number_;
     if (std::isinf(value)) {
       const Cell infinity = drawn(Hash(key_).add("infinity"), kInfinity, kInfinity);
       return value > 0 ? infinity : negative(infinity);
@@ -190,13 +212,29 @@ class Terms : public Arithmetic {
   }
 
   Cell negative(const Cell& a) const {
-    return {field_.negative(a.value), order_.negative(a.exponent), -a.high, -a.low, a.nan};
+    return {field_.negative(a.value),
+            order_.negative(a.exponent),
+            -a.high,
+            -a.low,
+            a.nan,
+            a.high_is_assumed,
+            a.low_is_assumed};
   }
   Cell complement(const Cell& a) const { return plain_sum(number(1), negative(a)); }
+  /// The inverse of 0, or the constant NaN.
+  bool is_no_number(const Cell& a) const {
+    return a.value == pole_.value || a.value == no_number_.value ||
+           field_.negative(a.value) == no_number_.value;
+  }
   /// In the field, with the bounds of real numbers.
   Cell plain_sum(const Cell& a, const Cell& b) const {
-    Cell result{field_.sum(a.value, b.value), order_.sum(a.exponent, b.exponent), a.low + b.low,
-                a.high + b.high, a.nan || b.nan};
+    Cell result{field_.sum(a.value, b.value),
+                order_.sum(a.exponent, b.exponent),
+                a.low + b.low,
+                a.high + b.high,
+                a.nan || b.nan,
+                a.low_is_assumed || b.low_is_assumed,
+                a.high_is_assumed || b.high_is_assumed};
     if (!is_bounded(a) || !is_bounded(b)) return unbounded(result);
     const auto is_exact = [](double x, double y, double s) { return s - x == y && s - y == x; };
     if (!is_exact(a.low, b.low, result.low)) result.low = below(result.low);
@@ -210,10 +248,25 @@ class Terms : public Arithmetic {
     for (const double x : {a.low, a.high}) {
       for (const double y : {b.low, b.high}) {
         const double corner = x * y;
-        const bool is_exact = std::fma(x, y, -corner) == 0;
+        const bool is_normal = std::fabs(corner) > 1e-280 || x == 0 || y == 0;
+        const bool is_exact = std::fma(x, y, -corner) == 0 && is_normal;
         result.low = std::min(result.low, is_exact ? corner : below(corner));
         result.high = std::max(result.high, is_exact ? corner : above(corner));
       }
+    }
+    // Times a constant bounds keep their side, or change it; not negative times not negative is so.
+    const auto is_assumed = [](const Cell& cell) {
+      return cell.low_is_assumed || cell.high_is_assumed;
+    };
+    const Cell& constant = a.is_known() ? a : b;
+    const Cell& other = a.is_known() ? b : a;
+    result.low_is_assumed = result.high_is_assumed = is_assumed(a) || is_assumed(b);
+    if (constant.is_known()) {
+      const bool keeps = constant.low >= 0;
+      result.low_is_assumed = keeps ? other.low_is_assumed : other.high_is_assumed;
+      result.high_is_assumed = keeps ? other.high_is_assumed : other.low_is_assumed;
+    } else if (is_at_least(a, 0) && is_at_least(b, 0)) {
+      result.low_is_assumed = false;
     }
     return result;
   }
@@ -250,13 +303,14 @@ class Terms : public Arithmetic {
     return complement(a).value == b.value ? number(1) : maximum(a, b);
   }
   Cell positive(const Cell& a) {
-    if (!a.nan && a.low > 0) return number(1);
-    if (!a.nan && a.high <= 0) return {};
+    if (is_at_least(a, std::numeric_limits<double>::denorm_min())) return number(1);
+    if (is_at_most(a, 0)) return {};
     return drawn(Hash(key_).add("positive").add(a.value), 0, 1);
   }
   Cell is_zero(const Cell& a) {
     if (a.value == 0) return number(1);
-    if (!a.nan && (a.low > 0 || a.high < 0)) return {};
+    constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+    if (is_at_least(a, kLeast) || is_at_most(a, -kLeast)) return {};
     return drawn(Hash(key_).add("zero").add(std::min(a.value, field_.negative(a.value))), 0, 1);
   }
   Cell compare(Direction direction, const Cell& a, const Cell& b, const Type& type);
@@ -320,7 +374,8 @@ class Terms : public Arithmetic {
   Field order_;
   Field field_;
   std::uint64_t base_ = 0;
-  Cell pole_;  ///< the inverse of 0: no number, with which products are not linear
+  Cell pole_;       ///< the inverse of 0: no number, with which products are not linear
+  Cell no_number_;  ///< of which nothing is
   std::uint64_t arbitrary_values_ = 0;
   Exact exact_;
   // What is known of terms, by their values.

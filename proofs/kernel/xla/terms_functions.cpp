@@ -3,6 +3,12 @@
 #include "proofs/kernel/xla/terms.h"
 
 namespace p2::kernel::xla {
+namespace {
+
+constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+
+}  // namespace
 
 Cell Terms::exponential(const Cell& a, const Type& type) {
   if (a.value == 0) return number(1);
@@ -12,8 +18,10 @@ Cell Terms::exponential(const Cell& a, const Type& type) {
   result.value = value;
   result.nan = a.nan;
   if (is_bounded(a)) {
-    result.low = std::max(0.0, std::exp(a.low) * (1 - 1e-14));
-    result.high = std::exp(a.high) * (1 + 1e-14);
+    // Greater than 0, however small; and finite, however large.
+    result.low = a.low_is_assumed ? 0 : std::min(kLargest, std::exp(a.low) * (1 - 1e-14));
+    result.high = std::max(kLeast, std::exp(a.high) * (1 + 1e-14));
+    result.high_is_assumed = a.high_is_assumed;
   }
   return settled(result, type);
 }
@@ -36,8 +44,13 @@ Cell Terms::power(const Cell& a, const Cell& b, const Type& type) {
 /// Of real numbers, and of integers in the range of their type.
 Cell Terms::maximum(const Cell& a, const Cell& b) {
   if (a.value == b.value) return a;
-  if (!b.nan && a.low >= b.high) return a;
-  if (!a.nan && b.low >= a.high) return b;
+  // No more than the other is: by bounds for all real numbers, or below all.
+  const auto is_below = [](const Cell& one, const Cell& other) {
+    return !one.nan && one.high <= other.low &&
+           ((!one.high_is_assumed && !other.low_is_assumed) || one.high == -kInfinity);
+  };
+  if (is_below(b, a)) return a;
+  if (is_below(a, b)) return b;
   std::vector<std::uint64_t> members;
   for (const Cell* part : {&a, &b}) {
     const auto found = maxima_.find(part->value);
@@ -53,6 +66,9 @@ Cell Terms::maximum(const Cell& a, const Cell& b) {
   hash.add("maximum");
   for (const std::uint64_t member : members) hash.add(member);
   Cell result = drawn(hash, std::max(a.low, b.low), std::max(a.high, b.high));
+  const bool is_of_a = a.low > b.low || (a.low == b.low && !a.low_is_assumed);
+  result.low_is_assumed = is_of_a ? a.low_is_assumed : b.low_is_assumed;
+  result.high_is_assumed = a.high_is_assumed || b.high_is_assumed;
   if (a.nan || b.nan) result = unbounded(result);
   maxima_.emplace(result.value, std::move(members));
   return result;
@@ -111,22 +127,20 @@ Cell Terms::compare(Direction direction, const Cell& a, const Cell& b, const Typ
 Cell Terms::select(const Cell& condition, const Cell& yes, const Cell& no, const Type& type) {
   if (condition.is_known()) return condition.low != 0 ? yes : no;
   if (yes.value == no.value) return yes;
-  const double low = std::min(yes.low, no.low);
-  const double high = std::max(yes.high, no.high);
-  if (is_bounded(yes) && is_bounded(no)) {
-    Cell result = plain_sum(no, plain_product(condition, plain_sum(yes, negative(no))));
-    result.low = low;
-    result.high = high;
-    return result;
-  }
+  const Cell bounds{0,
+                    0,
+                    std::min(yes.low, no.low),
+                    std::max(yes.high, no.high),
+                    yes.nan || no.nan,
+                    yes.low_is_assumed || no.low_is_assumed,
+                    yes.high_is_assumed || no.high_is_assumed};
+  if (is_bounded(yes) && is_bounded(no))
+    return with_bounds(plain_sum(no, plain_product(condition, plain_sum(yes, negative(no)))),
+                       bounds);
   const Cell other = complement(condition);
   const bool swap = other.value < condition.value;
   const Cell operands[] = {swap ? other : condition, swap ? no : yes, swap ? yes : no};
-  Cell result = function("select", operands, type);
-  result.low = low;
-  result.high = high;
-  result.nan = yes.nan || no.nan;
-  return result;
+  return with_bounds(function("select", operands, type), bounds);
 }
 
 Cell Terms::convert(const Cell& a, const Type& from, const Type& to) {
@@ -206,10 +220,7 @@ Cell Terms::real(const Elementwise& operation, Cells operands) {
       const Cell power = exponential(product(number(is_tanh ? 2 : -1), a, type), type);
       Cell result = inverse(plain_sum(power, number(1)), type);
       if (is_tanh) result = plain_sum(number(1), plain_product(number(-2), result));
-      result.low = is_tanh ? -1 : 0;
-      result.high = 1;
-      result.nan = a.nan;
-      return settled(result, type);
+      return settled(with_bounds(result, {0, 0, is_tanh ? -1.0 : 0.0, 1, a.nan}), type);
     }
     default:
       break;
@@ -217,10 +228,11 @@ Cell Terms::real(const Elementwise& operation, Cells operands) {
   Cell result = function("op " + std::to_string(static_cast<int>(operation.op)), operands, type);
   if (!is_bounded(a)) return result;
   const auto bounds = [&](double low, double high) {
-    result.low = low;
-    result.high = high;
-    result.nan = false;
-    return settled(result, type);
+    return settled(with_bounds(result, {0, 0, low, high, false}), type);
+  };
+  const auto bounds_of_a = [&](double low, double high) {
+    const Cell of{0, 0, low, high, false, a.low_is_assumed, a.high_is_assumed};
+    return settled(with_bounds(result, of), type);
   };
   switch (operation.op) {
     case Op::Sine:
@@ -232,10 +244,11 @@ Cell Terms::real(const Elementwise& operation, Cells operands) {
     case Op::Ceil:
     case Op::RoundAway:
     case Op::RoundEven:
-      return bounds(std::floor(a.low), std::ceil(a.high));
+      return bounds_of_a(std::floor(a.low), std::ceil(a.high));
     case Op::Sqrt:
       return a.low < 0 ? result
-                       : bounds(std::sqrt(a.low) * (1 - 1e-14), std::sqrt(a.high) * (1 + 1e-14));
+                       : bounds_of_a(std::sqrt(a.low) * (1 - 1e-14),
+                                     std::max(kLeast, std::sqrt(a.high) * (1 + 1e-14)));
     default:
       return result;
   }
