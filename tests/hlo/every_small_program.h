@@ -52,6 +52,7 @@ std::vector<Operations> communicating_operations();  ///< every_small_collective
 std::vector<Operations> indexing_operations();       ///< every_small_indexing.cpp
 std::vector<Operations> lookup_operations();         ///< every_small_lookup.cpp
 std::vector<Operations> expanded_operations();       ///< every_small_expansion.cpp
+std::vector<Operations> halo_operations();           ///< every_small_halo.cpp
 
 /// The types that operands have.
 const std::vector<std::string> kTypes = {"f32", "s32", "pred"};

@@ -319,7 +319,7 @@ TEST_CASE("Z3 proves what follows by the rules, of every small shape") {
   const char* const only = std::getenv("P2_RULES_KIND");
   auto kinds = computing_operations();
   for (const auto& more : {function_operations(), communicating_operations(), indexing_operations(),
-                           lookup_operations(), expanded_operations()})
+                           lookup_operations(), expanded_operations(), halo_operations()})
     kinds.insert(kinds.end(), more.begin(), more.end());
   for (const Operations& kind : kinds) {
     if (only != nullptr && kind.name != only) continue;

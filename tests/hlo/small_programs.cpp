@@ -498,6 +498,13 @@ DerivedFacts::DerivedFacts(const SmallProgram& program, const std::string& whole
           hints.push_back(sizes);
         }
       }
+      const std::size_t most = step.seen.empty() && step.hints.size() < 5 ? 3 : 8;
+      const auto take = [&](const std::vector<std::size_t>& from, const Index& hint) {
+        auto fact = modules.follows(number, from, hint);
+        if (!fact) return;
+        if (is_last) all.emplace_back(k, *fact);
+        if (facts[number].size() < most) facts[number].push_back(modules.add(std::move(*fact)));
+      };
       const std::size_t count = node.operands.size();
       std::set<std::pair<std::size_t, std::size_t>> ranges = {{0, count}, {0, 0}};
       if (count > 0) ranges.insert({{0, 1}, {1, count}});
@@ -515,13 +522,23 @@ DerivedFacts::DerivedFacts(const SmallProgram& program, const std::string& whole
           choices = std::move(next);
         }
         for (const auto& choice : choices) {
-          for (const Index& hint : hints) {
-            auto fact = modules.follows(number, choice, hint);
-            if (!fact) continue;
-            if (is_last) all.emplace_back(k, *fact);
-            if (facts[number].size() < 3) facts[number].push_back(modules.add(std::move(*fact)));
-          }
+          for (const Index& hint : hints) take(choice, hint);
         }
+      }
+      // The same array: of one other fact, and of two.
+      std::vector<std::vector<std::size_t>> others;
+      for (const std::size_t fact : facts[number]) others.push_back({fact});
+      for (const Index& hint : step.seen) {
+        if (hint.size() == 1) continue;
+        for (const auto& choice : others) take(choice, hint);
+      }
+      others.clear();
+      for (const std::size_t one : facts[number]) {
+        for (const std::size_t other : facts[number]) others.push_back({one, other});
+      }
+      for (const Index& hint : step.seen) {
+        if (hint.size() != 1) continue;
+        for (const auto& choice : others) take(choice, hint);
       }
     }
   }

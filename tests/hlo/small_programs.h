@@ -34,6 +34,7 @@ struct Step {
   std::string attributes;
   std::vector<Axis> axes;  ///< what a fact may say; a guess but for parameters
   std::vector<Index> hints = {{}};
+  std::vector<Index> seen = {};  ///< for facts that follow from others about the same array
   std::vector<std::vector<std::size_t>> groups = {};  ///< of a collective
   std::size_t along = 0;
   std::optional<kernel::xla::Op> reducer = {};  ///< of a parameter

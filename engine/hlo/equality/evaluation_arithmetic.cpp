@@ -113,6 +113,10 @@ Evaluation::Answer Evaluation::constant(const Query& query, const Node& node, co
   }
   if (node.op == Op::Iota) {
     const auto along = static_cast<std::size_t>(node.instruction->attributes.dimensions[0]);
+    // Beyond what the type counts exactly it is rounded.
+    const ArrayShape& shape = node.outputs[0];
+    if (shape.type.is_float() && shape.sizes[along] > exact_up_to(shape.type))
+      return values_.array(node.fingerprint, map, false);
     if (map[along].is_fixed()) return values_.number(whole(map[along].base));
     return values_.atom({ValueKind::Position, 0, 0, {map[along]}});
   }

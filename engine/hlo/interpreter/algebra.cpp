@@ -189,7 +189,11 @@ Term Algebra::integer(std::int64_t value, ElementType type) {
     return exact ? float_constant(number, type)
                  : float_term(hash(hash(0x1F0, static_cast<std::uint64_t>(value)), type.index()));
   }
-  if (type.is_float()) return number(static_cast<double>(value));
+  if (type.is_float()) {
+    const double number = rounded_constant(static_cast<double>(value), type);
+    if (std::isfinite(number)) return this->number(number);
+    return constant({{}, value < 0 ? "-inf" : "inf"}, type);
+  }
   value = wrapped(static_cast<std::uint64_t>(value), type);
   const bool is_unsigned = type.kind() == ElementType::Kind::Unsigned;
   const double real = is_unsigned ? static_cast<double>(static_cast<std::uint64_t>(value))

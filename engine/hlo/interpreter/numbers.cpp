@@ -298,7 +298,7 @@ Scalar Numbers::constant(const LiteralElement& element, ElementType type) const 
 }
 
 Scalar Numbers::integer(std::int64_t value, ElementType type) const {
-  if (type.is_float()) return {static_cast<double>(value), 0};
+  if (type.is_float()) return {rounded_constant(static_cast<double>(value), type), 0};
   return {0, wrapped(static_cast<std::uint64_t>(value), type)};
 }
 

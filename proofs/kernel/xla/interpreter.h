@@ -27,6 +27,9 @@ struct Cell {
   /// As a term: whether a bound holds only where no input is too large (kMaxInput), so that nothing
   /// overflows, and not for all real numbers. What is decided by a bound may not rest on that.
   bool low_is_assumed = false, high_is_assumed = false;
+  /// As a term: whether it may be infinite or NaN for some inputs, by constants that are: x − x
+  /// need not be 0 then.
+  bool is_unreal = false;
 
   /// Of terms: a constant.
   bool is_known() const { return low == high && !nan && !low_is_assumed && !high_is_assumed; }
@@ -161,6 +164,8 @@ struct Fraction {
   double numerator = 0, denominator = 1;
 };
 Fraction fraction_of(double value, const Type& type);
+/// The number of a floating-point type that XLA converts a number to; infinite beyond the type.
+double rounded(double value, const Type& type);
 double real_literal(std::string_view text, const Type& type);
 
 struct Tensor {

@@ -22,6 +22,13 @@ bool are_one(const Cell& a, const Cell& b) {
   return a.low == b.low && a.high == b.high && a.value == b.value;
 }
 
+double largest_of(const Type& type) {
+  return type.digits == 53   ? std::numeric_limits<double>::max()
+         : type.digits == 11 ? 65504
+                             : 3.38e38;
+}
+bool is_normal(double number) { return std::fabs(number) > 1e-280; }
+
 /// Whether a result in double precision is that of real numbers, for operands that are.
 bool is_exact(Op op, double a, double b, double result) {
   switch (op) {
@@ -30,12 +37,13 @@ bool is_exact(Op op, double a, double b, double result) {
       const double other = op == Op::Add ? b : -b;
       return result - a == other && result - other == a;
     }
+    // What is too small has no remainder that is a double.
     case Op::Multiply:
-      return std::fma(a, b, -result) == 0 && (result != 0 || a == 0 || b == 0);
+      return std::fma(a, b, -result) == 0 && (is_normal(result) || a == 0 || b == 0);
     case Op::Divide:
-      return std::fma(result, b, -a) == 0 && result != 0;
+      return std::fma(result, b, -a) == 0 && is_normal(result) && is_normal(a);
     case Op::Sqrt:
-      return std::fma(result, result, -a) == 0;
+      return std::fma(result, result, -a) == 0 && (is_normal(a) || a == 0);
     case Op::Abs:
     case Op::Ceil:
     case Op::Floor:
@@ -102,8 +110,13 @@ std::optional<Cell> real_with_error(Op op, const Type& type, Cells x) {
     const bool has_error =
         std::any_of(x.begin(), x.end(), [](const Cell& cell) { return error_of(cell) > 0; });
     if (takes_one(op) && !std::isnan(value)) return x[x[0].low == value ? 0 : 1];
-    return has_error ? std::nullopt : std::optional(exact(value));
+    if (has_error) return std::nullopt;
+    const double error = std::isfinite(value) && value != std::floor(value)
+                             ? std::fabs(value) * std::ldexp(1, 1 - type.digits)
+                             : 0;
+    return error == 0 ? exact(value) : inexact(value, error, 0);
   }
+  if (std::isfinite(value) && std::fabs(value) > largest_of(type)) return std::nullopt;
   const bool is_by_sign = op == Op::Atan2 && x[0].low == 0 && x[1].low <= 0;
   if (std::isnan(value) || is_by_sign) return std::nullopt;
   if (std::isinf(value)) return is_at_pole(op, x) ? std::optional(exact(value)) : std::nullopt;

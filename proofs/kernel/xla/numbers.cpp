@@ -29,7 +29,8 @@ double unit_at(double value, const Type& type) {
   return std::ldexp(1, std::max(exponent - type.digits, least));
 }
 
-/// As XLA converts: to float first. Infinite where it is beyond the type.
+}  // namespace
+
 double rounded(double value, const Type& type) {
   if (type.digits == 53) return value;
   value = static_cast<double>(static_cast<float>(value));
@@ -39,6 +40,8 @@ double rounded(double value, const Type& type) {
   const double end = std::ldexp(1, type.digits == 11 ? 16 : 128);
   return std::fabs(result) < end ? result : std::copysign(INFINITY, value);
 }
+
+namespace {
 
 std::uint64_t integer_operation(Op op, const Type& type, std::uint64_t a, std::uint64_t b) {
   const bool is_signed = type.kind == Type::Kind::Signed;
@@ -141,8 +144,11 @@ Cell converted(const Cell& a, const Type& from, const Type& to) {
     const double number = from.kind == Type::Kind::Signed
                               ? static_cast<double>(static_cast<std::int64_t>(a.value))
                               : static_cast<double>(a.value);
-    const bool is_rounded = std::fabs(number) >= std::ldexp(1, 53);
-    return is_rounded ? inexact(number, std::ldexp(std::fabs(number), -53), a.value) : real(number);
+    // What is rounded to its type is an integer no longer.
+    const bool is_rounded = std::fabs(number) >= std::ldexp(1, 53) || rounded(number, to) != number;
+    const int digits = std::min(to.digits, 53);
+    return is_rounded ? inexact(number, std::ldexp(std::fabs(number), -digits), a.value)
+                      : real(number);
   }
   return whole(to.is_boolean() ? (a.value != 0 ? 1 : 0) : a.value, to);
 }
@@ -209,7 +215,9 @@ class Numbers : public Arithmetic {
     return whole(is_negative ? 0 - size : size, type);
   }
   Cell integer(std::int64_t value, const Type& type) override {
-    if (type.is_float()) return real(static_cast<double>(value));
+    if (type.is_float())
+      return converted(whole(static_cast<std::uint64_t>(value), type_called("s64")),
+                       type_called("s64"), type);
     return whole(static_cast<std::uint64_t>(value), type);
   }
   std::optional<std::int64_t> known(const Cell& cell, const Type& /*type*/) override {

@@ -68,6 +68,7 @@ std::optional<Fact> RelatedModules::seen_in(const Facts& facts, const Index& hin
     for (std::size_t device = 0; device < place.devices.size(); ++device) {
       Segments& all = devices[device];
       for (const Segment& each : place.devices[device]) {
+        budget_.spend(1 + all.size());
         // What is already something of the whole need not be another element, too.
         const bool is_new = std::none_of(all.begin(), all.end(), [&](const Segment& other) {
           return part_at(each, other.at, other.at + other.size).size > 0;
@@ -168,6 +169,7 @@ std::optional<Fact> RelatedModules::chosen_by_index(const Facts& facts, const In
         devices[device].push_back(part_of(indices, low + own, where.whole));
         return;
       }
+      budget_.spend(places_.at(takes_x ? *from : *from_other).devices[device].size());
       for (Segment each : places_.at(takes_x ? *from : *from_other).devices[device]) {
         each = part_at(each, indices.at, end);
         each.of += low;

@@ -335,8 +335,14 @@ std::optional<std::size_t> Tensors::padded(const Form& form,
                                            const std::vector<std::size_t>& operands,
                                            const std::string& kind) {
   const auto is_plain = [](const Form& pad) {
-    return pad.opcode == "pad" &&
-           std::ranges::all_of(pad.numbers[2], [](std::int64_t between) { return between == 0; });
+    const auto is_none = [](std::int64_t between) { return between == 0; };
+    return pad.opcode == "pad" && std::ranges::all_of(pad.numbers[2], is_none);
+  };
+  // One that cuts elements is a slice, or nothing but padding.
+  const auto pads_only = [&](const Form& pad) {
+    const auto is_edge = [](std::int64_t edge) { return edge >= 0; };
+    return is_plain(pad) && std::ranges::all_of(pad.numbers[0], is_edge) &&
+           std::ranges::all_of(pad.numbers[1], is_edge);
   };
   const auto pad_of = [&](std::optional<std::size_t> x, std::size_t number, Index low, Index high) {
     const Index none(low.size(), 0);
@@ -373,7 +379,9 @@ std::optional<std::size_t> Tensors::padded(const Form& form,
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       slice.numbers[0][k] = std::max<std::int64_t>(0, -low[k]);
       slice.numbers[1][k] = sizes[k] - std::max<std::int64_t>(0, -high[k]);
-      if (slice.numbers[0][k] >= slice.numbers[1][k]) return std::nullopt;
+      if (slice.numbers[0][k] >= slice.numbers[1][k])
+        return make({"broadcast", "", {{}, sizes_of(form, {sizes, {}}).value()}}, {operands[1]},
+                    kind);
       cuts = cuts || low[k] < 0 || high[k] < 0;
       pads = pads || low[k] > 0 || high[k] > 0;
       low[k] = std::max<std::int64_t>(0, low[k]);
@@ -388,14 +396,14 @@ std::optional<std::size_t> Tensors::padded(const Form& form,
       const auto part = make(std::move(slice), {operands[0]}, kind);
       return pads ? pad_of(part, operands[1], std::move(low), std::move(high)) : part;
     }
-    if (!is_plain(x.form) || x.operands[1] != operands[1]) return std::nullopt;
+    if (!pads_only(x.form) || x.operands[1] != operands[1]) return std::nullopt;
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       low[k] += x.form.numbers[0][k];
       high[k] += x.form.numbers[1][k];
     }
     return pad_of(x.operands[0], operands[1], std::move(low), std::move(high));
   }
-  if (!is_plain(x.form)) return std::nullopt;
+  if (!pads_only(x.form)) return std::nullopt;
   const auto& [before, after] = std::tie(x.form.numbers[0], x.form.numbers[1]);
   const Index& inner = at(x.operands[0]).sizes;
   if (opcode == "slice" &&

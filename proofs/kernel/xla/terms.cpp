@@ -45,7 +45,6 @@ std::uint64_t random_order(Hash& hash) {
 
 Cell Terms::sum(const Cell& a, const Cell& b, const Type& type) {
   if (type.is_float()) {
-    if (is_no_number(a) || is_no_number(b)) return commutative("add", a, b, type);
     if (!is_infinite(a) && !is_infinite(b)) return settled(plain_sum(a, b), type);
     const Cell& infinity = is_infinite(a) ? a : b;
     const Cell& other = is_infinite(a) ? b : a;
@@ -76,8 +75,14 @@ Cell Terms::product(const Cell& a, const Cell& b, const Type& type) {
     if (std::isinf(known)) return number(known);
     return commutative("multiply", a, b, type);
   }
-  for (const Cell* each : {&a, &b}) {
-    if (is_no_number(*each)) return commutative("multiply", a, b, type);
+  if (a.is_unreal || b.is_unreal) {
+    // Of what may be infinite no product is left out again.
+    for (const Cell* each : {&a, &b}) {
+      const Cell& other = each == &a ? b : a;
+      if (each->is_known() && each->low == 1) return other;
+      if (each->is_known() && each->low == -1) return negative(other);
+    }
+    return commutative("multiply", a, b, type);
   }
   for (const Cell* zero : {&a, &b}) {
     const Cell& other = zero == &a ? b : a;
@@ -93,6 +98,7 @@ Cell Terms::inverse(const Cell& a, const Type& type) {
   if (a.value == 0 || is_infinite(a)) {
     return is_infinite(a) ? Cell{} : pole_;
   }
+  if (a.is_unreal) return function("inverse", std::array{a}, type);
   Cell result{field_.inverse(a.value), order_.inverse(a.exponent), 0, 0, a.nan};
   if (!is_bounded(a) || (a.low <= 0 && a.high >= 0)) return unbounded(result);
   result.low = below(1 / a.high);
@@ -211,6 +217,7 @@ Cell Terms::from_pieces(const Pieces& pieces) {
       last.low = std::min(last.low, own.low);
       last.high = std::max(last.high, own.high);
       last.nan = last.nan || own.nan;
+      last.is_unreal = last.is_unreal || own.is_unreal;
       last.low_is_assumed = last.low_is_assumed || own.low_is_assumed;
       last.high_is_assumed = last.high_is_assumed || own.high_is_assumed;
       flat.back().upto = upto;
@@ -238,6 +245,7 @@ Cell Terms::from_pieces(const Pieces& pieces) {
     bounds.low = std::min(bounds.low, piece.value.low);
     bounds.high = std::max(bounds.high, piece.value.high);
     bounds.nan = bounds.nan || piece.value.nan;
+    bounds.is_unreal = bounds.is_unreal || piece.value.is_unreal;
     bounds.low_is_assumed = bounds.low_is_assumed || piece.value.low_is_assumed;
     bounds.high_is_assumed = bounds.high_is_assumed || piece.value.high_is_assumed;
     are_bounded = are_bounded && is_bounded(piece.value);

@@ -113,6 +113,7 @@ class Terms : public Arithmetic {
     base_ = field_.product(root, root);
     pole_ = Terms::function("inverse", std::array{Cell{}}, type_called("f32"));
     no_number_ = unbounded(drawn(Hash(key_).add("nan"), 0, 0));
+    pole_.is_unreal = no_number_.is_unreal = true;
   }
 
   Cell input(std::span<const std::uint64_t> keys, const Type& type) override {
@@ -135,7 +136,7 @@ class Terms : public Arithmetic {
   }
 
   Cell integer(std::int64_t value, const Type& type) override {
-    if (type.is_float()) return number(static_cast<double>(value));
+    if (type.is_float()) return number(rounded(static_cast<double>(value), type));
     const bool is_large = type.kind == Type::Kind::Unsigned
                               ? static_cast<std::uint64_t>(value) >= 1ULL << 53U
                               : std::abs(static_cast<double>(value)) >= kExact;
@@ -163,8 +164,14 @@ class Terms : public Arithmetic {
     Hash hash(key_);
     hash.add(name);
     if (!type.is_float()) hash.add(type.name);  // where it wraps around
-    for (const Cell& operand : operands) hash.add(operand.value);
-    return any(hash, type);
+    bool is_unreal = false;
+    for (const Cell& operand : operands) {
+      hash.add(operand.value);
+      is_unreal = is_unreal || operand.is_unreal;
+    }
+    Cell result = any(hash, type);
+    result.is_unreal = is_unreal && type.is_float();
+    return result;
   }
 
   Cell choose(const Cell& index, const Type& index_type, Cells choices, const Type& type) override;
@@ -192,7 +199,8 @@ class Terms : public Arithmetic {
   Cell number(double value) const {
     if (std::isnan(value)) return no_number_;
     if (std::isinf(value)) {
-      const Cell infinity = drawn(Hash(key_).add("infinity"), kInfinity, kInfinity);
+      Cell infinity = drawn(Hash(key_).add("infinity"), kInfinity, kInfinity);
+      infinity.is_unreal = true;
       return value > 0 ? infinity : negative(infinity);
     }
     if (value == 0) return {};
@@ -212,20 +220,26 @@ class Terms : public Arithmetic {
   }
 
   Cell negative(const Cell& a) const {
-    return {field_.negative(a.value),
-            order_.negative(a.exponent),
-            -a.high,
-            -a.low,
-            a.nan,
-            a.high_is_assumed,
-            a.low_is_assumed};
+    Cell result{field_.negative(a.value),
+                order_.negative(a.exponent),
+                -a.high,
+                -a.low,
+                a.nan,
+                a.high_is_assumed,
+                a.low_is_assumed,
+                a.is_unreal};
+    if (!a.is_unreal) return result;
+    // Another function, the negative of which is that again.
+    const auto known = negatives_.find(a.value);
+    if (known == negatives_.end()) {
+      const Cell other = drawn(Hash(key_).add("negative").add(a.value), 0, 0);
+      negatives_[a.value] = {other.value, other.exponent};
+      negatives_[other.value] = {a.value, a.exponent};
+    }
+    std::tie(result.value, result.exponent) = negatives_.at(a.value);
+    return result;
   }
   Cell complement(const Cell& a) const { return plain_sum(number(1), negative(a)); }
-  /// The inverse of 0, or the constant NaN.
-  bool is_no_number(const Cell& a) const {
-    return a.value == pole_.value || a.value == no_number_.value ||
-           field_.negative(a.value) == no_number_.value;
-  }
   /// In the field, with the bounds of real numbers.
   Cell plain_sum(const Cell& a, const Cell& b) const {
     Cell result{field_.sum(a.value, b.value),
@@ -234,7 +248,8 @@ class Terms : public Arithmetic {
                 a.high + b.high,
                 a.nan || b.nan,
                 a.low_is_assumed || b.low_is_assumed,
-                a.high_is_assumed || b.high_is_assumed};
+                a.high_is_assumed || b.high_is_assumed,
+                a.is_unreal || b.is_unreal};
     if (!is_bounded(a) || !is_bounded(b)) return unbounded(result);
     const auto is_exact = [](double x, double y, double s) { return s - x == y && s - y == x; };
     if (!is_exact(a.low, b.low, result.low)) result.low = below(result.low);
@@ -258,6 +273,7 @@ class Terms : public Arithmetic {
     const auto is_assumed = [](const Cell& cell) {
       return cell.low_is_assumed || cell.high_is_assumed;
     };
+    result.is_unreal = a.is_unreal || b.is_unreal;
     const Cell& constant = a.is_known() ? a : b;
     const Cell& other = a.is_known() ? b : a;
     result.low_is_assumed = result.high_is_assumed = is_assumed(a) || is_assumed(b);
@@ -314,6 +330,7 @@ class Terms : public Arithmetic {
     return drawn(Hash(key_).add("zero").add(std::min(a.value, field_.negative(a.value))), 0, 1);
   }
   Cell compare(Direction direction, const Cell& a, const Cell& b, const Type& type);
+  Cell unreal_compared(Direction direction, const Cell& x, const Cell& y, const Type& type);
   Cell select(const Cell& condition, const Cell& yes, const Cell& no, const Type& type);
   Cell convert(const Cell& a, const Type& from, const Type& to);
   Cell opposite(const Cell& a);
@@ -374,8 +391,10 @@ class Terms : public Arithmetic {
   Field order_;
   Field field_;
   std::uint64_t base_ = 0;
-  Cell pole_;       ///< the inverse of 0: no number, with which products are not linear
-  Cell no_number_;  ///< of which nothing is
+  Cell pole_;       ///< the inverse of 0
+  Cell no_number_;  ///< NaN
+  /// Of terms that are not real, by their values.
+  mutable std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> negatives_;
   std::uint64_t arbitrary_values_ = 0;
   Exact exact_;
   // What is known of terms, by their values.

@@ -17,6 +17,7 @@ Cell Terms::exponential(const Cell& a, const Type& type) {
   Cell result = drawn(Hash(key_).add("power").add(value), 0, kInfinity);
   result.value = value;
   result.nan = a.nan;
+  result.is_unreal = a.is_unreal;
   if (is_bounded(a)) {
     // Greater than 0, however small; and finite, however large.
     result.low = a.low_is_assumed ? 0 : std::min(kLargest, std::exp(a.low) * (1 - 1e-14));
@@ -69,6 +70,7 @@ Cell Terms::maximum(const Cell& a, const Cell& b) {
   const bool is_of_a = a.low > b.low || (a.low == b.low && !a.low_is_assumed);
   result.low_is_assumed = is_of_a ? a.low_is_assumed : b.low_is_assumed;
   result.high_is_assumed = a.high_is_assumed || b.high_is_assumed;
+  result.is_unreal = a.is_unreal || b.is_unreal;
   if (a.nan || b.nan) result = unbounded(result);
   maxima_.emplace(result.value, std::move(members));
   return result;
@@ -103,6 +105,10 @@ Cell Terms::compare(Direction direction, const Cell& a, const Cell& b, const Typ
     if (asks_more) return is_strict ? more : no_less;
     return opposite(is_strict ? no_less : more);
   }
+  const bool is_by_infinity =
+      (is_infinite(x) && is_bounded(y)) || (is_infinite(y) && is_bounded(x));
+  if ((x.is_unreal || y.is_unreal) && !is_by_infinity && type.is_float())
+    return unreal_compared(direction, x, y, type);
   Cell difference = type.is_float() ? sum(x, negative(y), type) : plain_sum(x, negative(y));
   if (!type.is_float() && !is_exact(difference) && difference.value != 0) {
     // Values of 64 bits: their difference is no double, and bounds say nothing.
@@ -124,6 +130,23 @@ Cell Terms::compare(Direction direction, const Cell& a, const Cell& b, const Typ
   }
 }
 
+/// Of what may be infinite or NaN: x < y is neither y <= x nor its opposite.
+Cell Terms::unreal_compared(Direction direction, const Cell& x, const Cell& y, const Type& type) {
+  const Type boolean = type_called("pred");
+  if (x.is_known() && y.is_known()) {
+    const Cell numbers[] = {{0, 0, x.low, 0, false}, {0, 0, y.low, 0, false}};
+    Elementwise operation{Op::Compare, type, boolean};
+    operation.direction = direction;
+    return number(computed(operation, numbers).value != 0 ? 1 : 0);
+  }
+  if (direction == Direction::Eq) return commutative("equal", x, y, boolean);
+  if (direction == Direction::Ne) return complement(commutative("equal", x, y, boolean));
+  const bool is_less = direction == Direction::Lt || direction == Direction::Le;
+  const bool is_strict = direction == Direction::Lt || direction == Direction::Gt;
+  const Cell sides[] = {is_less ? x : y, is_less ? y : x};
+  return function(is_strict ? "less" : "not more", sides, boolean);
+}
+
 Cell Terms::select(const Cell& condition, const Cell& yes, const Cell& no, const Type& type) {
   if (condition.is_known()) return condition.low != 0 ? yes : no;
   if (yes.value == no.value) return yes;
@@ -133,8 +156,9 @@ Cell Terms::select(const Cell& condition, const Cell& yes, const Cell& no, const
                     std::max(yes.high, no.high),
                     yes.nan || no.nan,
                     yes.low_is_assumed || no.low_is_assumed,
-                    yes.high_is_assumed || no.high_is_assumed};
-  if (is_bounded(yes) && is_bounded(no))
+                    yes.high_is_assumed || no.high_is_assumed,
+                    yes.is_unreal || no.is_unreal};
+  if (is_bounded(yes) && is_bounded(no) && !bounds.is_unreal)
     return with_bounds(plain_sum(no, plain_product(condition, plain_sum(yes, negative(no)))),
                        bounds);
   const Cell other = complement(condition);
@@ -157,6 +181,7 @@ Cell Terms::convert(const Cell& a, const Type& from, const Type& to) {
   }
   if (to.is_float()) {
     Cell result = unwrapped(a, from);
+    if (a.is_known()) return constant(rounded(a.low, to), to);
     if (!is_exact(result)) result.high = above(result.high);
     return settled(result, to);
   }
@@ -171,6 +196,9 @@ Cell Terms::real(const Elementwise& operation, Cells operands) {
     const Cell operand[] = {x};
     return real({op, type, type}, operand);
   };
+  if (operation.op == Op::Atan2 && a.value == 0 &&
+      !is_at_least(operands[1], std::numeric_limits<double>::denorm_min()))
+    return arbitrary(type);  // by the sign of a zero
   bool all_known = operation.op != Op::Exponential;
   for (const Cell& operand : operands) all_known = all_known && operand.is_known();
   switch (operation.op) {
@@ -220,7 +248,8 @@ Cell Terms::real(const Elementwise& operation, Cells operands) {
       const Cell power = exponential(product(number(is_tanh ? 2 : -1), a, type), type);
       Cell result = inverse(plain_sum(power, number(1)), type);
       if (is_tanh) result = plain_sum(number(1), plain_product(number(-2), result));
-      return settled(with_bounds(result, {0, 0, is_tanh ? -1.0 : 0.0, 1, a.nan}), type);
+      const Cell bounds{0, 0, is_tanh ? -1.0 : 0.0, 1, a.nan, false, false, a.is_unreal};
+      return settled(with_bounds(result, bounds), type);
     }
     default:
       break;
@@ -388,6 +417,9 @@ Cell Terms::applied(const Elementwise& operation, Cells operands) {
       if (is_bounded(operands[0])) return number(1);
       return is_infinite(operands[0]) ? Cell{} : function("is-finite", operands, to);
     case Op::BitcastConvert: {
+      // Of a zero, which has no sign.
+      if (operation.from.is_float() && operands[0].value == 0 && operation.from != to)
+        return arbitrary(to);
       if (operation.from == to) return operands[0];
       if (operation.from.is_integer() && to.is_integer() && operation.from.bits == to.bits)
         return operands[0];
