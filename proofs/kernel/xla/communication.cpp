@@ -4,11 +4,71 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <unordered_map>
 
 #include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/interpreter.h"
 
 namespace p2::kernel::xla {
+namespace {
+
+/// Computations that an instruction calls, by their names.
+std::vector<std::string> called_by(const Instruction& instruction) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : instruction.attributes) {
+    if (!names_computations(key)) continue;
+    for (const auto name : split(value.starts_with('{') ? stripped(value, '{', '}') : value))
+      if (!trimmed(name).empty()) names.emplace_back(trimmed(name));
+  }
+  return names;
+}
+
+/// No computation calls itself, and all that one calls, each time counted, are not too many.
+class Calls {
+ public:
+  explicit Calls(const Module& module) : module_(module) {}
+
+  double of(const Computation& computation, int depth = 0) {
+    constexpr double kMost = 1 << 20;
+    if (depth > 200) not_covered("computations that call each other too deep");
+    const auto [known, is_new] = counts_.emplace(&computation, 0);
+    if (!is_new && known->second == 0) malformed("a computation that calls itself");
+    if (!is_new) return known->second;
+    double count = 1;
+    for (const Instruction& each : computation.instructions) {
+      for (const std::string& name : called_by(each)) count += of(module_.called(name), depth + 1);
+    }
+    if (count > kMost) not_covered("computations that are called too often");
+    return counts_[&computation] = count;
+  }
+
+ private:
+  const Module& module_;
+  std::unordered_map<const Computation*, double> counts_;
+};
+
+}  // namespace
+
+bool names_computations(std::string_view key) {
+  static const std::set<std::string_view> kKeys = {"body",
+                                                   "branch_computations",
+                                                   "called_computations",
+                                                   "calls",
+                                                   "condition",
+                                                   "false_computation",
+                                                   "scatter",
+                                                   "select",
+                                                   "to_apply",
+                                                   "true_computation"};
+  return kKeys.contains(key);
+}
+
+void require_calls(const Module& module) {
+  Calls calls(module);
+  for (const auto& [name, computation] : module.computations) calls.of(computation);
+}
+
 /// Groups of devices. What ids are depends on channel_id and use_global_device_ids (docs/hlo.md).
 auto Interpreter::groups_of(const Instruction& instruction, bool reduces) const -> const Groups& {
   const bool has_channel = instruction.number("channel_id", 0) > 0;

@@ -175,18 +175,7 @@ std::string description_of(const Module& module, const Instruction& instruction,
     if (key == "metadata" || (is_hint && instruction.opcode != "custom-call")) continue;
     text += ", " + key + "=";
     const bool is_list = value.starts_with('{');
-    static const char* const kComputations[] = {"body",
-                                                "branch_computations",
-                                                "called_computations",
-                                                "calls",
-                                                "condition",
-                                                "false_computation",
-                                                "scatter",
-                                                "select",
-                                                "to_apply",
-                                                "true_computation"};
-    if (std::find(std::begin(kComputations), std::end(kComputations), key) ==
-        std::end(kComputations)) {
+    if (!names_computations(key)) {
       // A name says nothing of the computation that it stands for.
       if (value.find('%') != std::string::npos || module.computations.contains(value))
         not_covered("a computation under " + key);

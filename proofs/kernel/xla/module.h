@@ -99,6 +99,11 @@ struct Module {
   const Computation& main() const { return computations.at(entry); }
 };
 
+/// Whether an attribute names computations.
+bool names_computations(std::string_view key);
+/// Rejects a module in which a computation calls itself, or too many others, each time counted.
+void require_calls(const Module& module);
+
 /// Reads a module in the text form of XLA (`HloModule …`). Rejects as NotACertificate what it
 /// cannot read.
 Module read_module(const std::string& text, const std::string& where);

@@ -212,44 +212,6 @@ void set_apart_if_not_known(Instruction& instruction) {
   }
 }
 
-/// Computations that an instruction calls, by their names.
-std::vector<std::string> called_by(const Instruction& instruction) {
-  static const Words kKeys(
-      "body branch_computations called_computations calls condition false_computation scatter "
-      "select to_apply true_computation");
-  std::vector<std::string> names;
-  for (const auto& [key, value] : instruction.attributes) {
-    if (!kKeys.contains(key)) continue;
-    for (const auto name : split(value.starts_with('{') ? stripped(value, '{', '}') : value))
-      if (!trimmed(name).empty()) names.emplace_back(trimmed(name));
-  }
-  return names;
-}
-
-/// No computation calls itself, and all that one calls, each time counted, are not too many.
-class Calls {
- public:
-  explicit Calls(const Module& module) : module_(module) {}
-
-  double of(const Computation& computation, int depth = 0) {
-    constexpr double kMost = 1 << 20;
-    if (depth > 200) not_covered("computations that call each other too deep");
-    const auto [known, is_new] = counts_.emplace(&computation, 0);
-    if (!is_new && known->second == 0) malformed("a computation that calls itself");
-    if (!is_new) return known->second;
-    double count = 1;
-    for (const Instruction& each : computation.instructions) {
-      for (const std::string& name : called_by(each)) count += of(module_.called(name), depth + 1);
-    }
-    if (count > kMost) not_covered("computations that are called too often");
-    return counts_[&computation] = count;
-  }
-
- private:
-  const Module& module_;
-  std::unordered_map<const Computation*, double> counts_;
-};
-
 class Reader {
   using Numbers =
       std::unordered_map<std::string_view, std::uint32_t>;  ///< of instructions, by name
@@ -267,8 +229,7 @@ class Reader {
       if (!line.empty() && !is_of_table(line)) read_computation(line);
     }
     if (module_.entry.empty()) malformed(where_ + " has no entry computation");
-    Calls calls(module_);
-    for (const auto& [name, computation] : module_.computations) calls.of(computation);
+    require_calls(module_);
     return std::move(module_);
   }
 
