@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "engine/hlo/collective.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/element_operation.h"
+#include "engine/hlo/interpreter/numbers.h"
 
 namespace p2::hlo {
 namespace {
@@ -353,6 +355,60 @@ bool depends_on_order(const Module& module, const Computation& computation,
   return false;
 }
 
+/// Whether a constant may change nothing where a reducer of two elements combines it with others.
+bool may_be_neutral(const Computation& reducer, const Instruction& initial) {
+  const Instruction& root = reducer.instructions[reducer.root];
+  if (!initial.literal || initial.literal->elements.size() != 1 || root.shape.is_tuple) return true;
+  const LiteralElement& element = initial.literal->elements[0];
+  const ElementType type = root.shape.array.type;
+  if (!type.is_float() && !element.text.empty()) return true;
+  const double value = interpreter::real_constant(element);
+  const auto limit = [&](bool is_largest) {
+    if (type.is_float()) {
+      const double end = type.bits() == 64 ? 1.79e308 : type.name() == "f16" ? 65504 : 3.38e38;
+      return is_largest ? end : -end;
+    }
+    const bool is_signed = type.kind() == ElementType::Kind::Signed;
+    const int bits = static_cast<int>(type.bits()) - (is_signed ? 1 : 0);
+    return is_largest ? std::ldexp(1, bits) - 1 : is_signed ? -std::ldexp(1, bits) : 0;
+  };
+  switch (reducer_of(root.opcode, type)) {
+    case Reducer::Add:
+    case Reducer::Or:
+      return value == 0;
+    case Reducer::Multiply:
+    case Reducer::And:
+      return value == 1;
+    case Reducer::Maximum:
+      return value <= limit(false);
+    case Reducer::Minimum:
+      return value >= limit(true);
+    case Reducer::Unknown:
+      break;
+  }
+  return true;  // as far as is known
+}
+
+/// Whether windows are padded, by what is not neutral: that is the initial value to StableHLO, and
+/// left out by XLA.
+bool is_padded_otherwise(const Module& module, const Computation& computation,
+                         const Instruction& each) {
+  if (each.opcode != "reduce-window" || each.called.empty() || each.operands.size() != 2)
+    return false;
+  const std::size_t rank = computation.instructions[each.operands[0]].shape.array.sizes.size();
+  const auto windows = interpreter::window_of(each, rank);
+  const bool is_padded = std::ranges::any_of(
+      windows, [](const auto& window) { return window.pad_low > 0 || window.pad_high > 0; });
+  if (!is_padded) return false;
+  std::uint32_t initial = each.operands[1];
+  while (computation.instructions[initial].opcode == "copy")
+    initial = computation.instructions[initial].operands[0];
+  const Instruction& value = computation.instructions[initial];
+  if (value.opcode == "parameter" && &computation == &module.computations[module.entry])
+    return true;
+  return !may_be_neutral(module.computations[each.called[0]], value);
+}
+
 }  // namespace
 
 std::optional<Openness> new_openness(const Module& before, const Module& after) {
@@ -373,6 +429,21 @@ std::optional<Openness> new_openness(const Module& before, const Module& after) 
           return interpreter::text_attribute(each, promise) == "true";
         });
     if (found != nullptr) return Openness{found, "it promises sorted or unique indices"};
+  }
+  const auto padded = [](const Module& module) {
+    std::vector<const Instruction*> all;
+    for (const Computation& computation : module.computations) {
+      for (const Instruction& each : computation.instructions) {
+        if (is_padded_otherwise(module, computation, each)) all.push_back(&each);
+      }
+    }
+    return all;
+  };
+  const auto first = padded(before), second = padded(after);
+  if (first.size() != second.size()) {
+    const bool is_first = first.size() > second.size();
+    return Openness{(is_first ? first : second)[0],
+                    "it is padded with its initial value by StableHLO, and with nothing by XLA"};
   }
   const Instruction* const found = new_one(depends_on_order);
   if (found == nullptr) return std::nullopt;

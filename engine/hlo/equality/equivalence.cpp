@@ -120,8 +120,9 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
   if (const auto open = new_openness(*before, *after)) {
     decision.outcome = Outcome::Undecided;
     decision.reason =
-        "The values are equal, but the module after leaves open more than the module before.";
-    decision.unknown = {unknown_operation(*after, *open->instruction, open->reason)};
+        "The values are equal, but one of the modules leaves open more than the other.";
+    const Module& module = has_instruction(*before, open->instruction) ? *before : *after;
+    decision.unknown = {unknown_operation(module, *open->instruction, open->reason)};
   }
   return decision;
 }
