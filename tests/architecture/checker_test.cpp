@@ -50,8 +50,8 @@ TEST_CASE(
     "p2-check is small enough to be read: under 1,830 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
     "one-sided "
-    "plans, in JSON and in text, and algorithms of MSCCL, 5,300 for executing modules of XLA, "
-    "5,640 for "
+    "plans, in JSON and in text, and algorithms of MSCCL, 5,320 for executing modules of XLA, "
+    "5,660 for "
     "their relation at every node, 1,180 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto relations = [](const std::string& name) { return name == "relation"; };
@@ -82,7 +82,7 @@ TEST_CASE(
   // otherwise, for errors of numbers, and for what is known of an integer under a condition only.
   // 180 are for bounds that hold for small inputs only, for infinities, for calls, and for types
   // and sizes of moves.
-  CHECK(checker_lines(modules) < 5300);
+  CHECK(checker_lines(modules) < 5320);
   CHECK(checker_lines(relations) > 1000);
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
   // for all-to-alls, and for manual parts, in which every device has tensors of its own.
@@ -95,7 +95,7 @@ TEST_CASE(
   // one tensor.
   // 10 more are for gathers at tables of indices, 130 for sorts, windows and convolutions,
   // 200 for reductions of several arrays in two steps, 260 for halos.
-  CHECK(checker_lines(relations) < 5640);
+  CHECK(checker_lines(relations) < 5660);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
   CHECK(checker_lines(several) < 1180);

@@ -83,6 +83,21 @@ std::vector<Programs> different_programs() {
       {"twice itself, less itself",
        with_inf("  s = f32[] add(q, q)\n  ROOT r = f32[] subtract(s, q)\n"),
        with_inf("  ROOT r = f32[] copy(q)\n")},
+      {"what may be infinite, compared with two numbers",
+       with_inf("  t = f32[] constant(2)\n  ROOT r = pred[] compare(q, t), direction=EQ\n"),
+       with_inf("  ROOT r = pred[] compare(q, z), direction=EQ\n")},
+      {"a hyperbolic tangent of NaN",
+       with_inf("  d = f32[] subtract(q, q)\n  s = f32[] add(d, d)\n  e = f32[] exponential(s)\n"
+                "  n = f32[] add(e, one)\n  u = f32[] divide(one, n)\n  h = f32[] tanh(d)\n"
+                "  a = f32[] add(h, u)\n  ROOT r = f32[] add(a, u)\n"),
+       "  ROOT r = f32[] constant(1)\n"},
+      {"the power 1/2 of an infinity is no root",
+       with_inf("  h = f32[] constant(0.5)\n  ROOT r = f32[] power(q, h)\n"),
+       with_inf("  ROOT r = f32[] sqrt(q)\n")},
+      {"a zero by itself",
+       with_inf("  e = f32[] exponential(x)\n  m = f32[] multiply(z, e)\n"
+                "  ROOT r = f32[] divide(m, m)\n"),
+       "  ROOT r = f32[] constant(1)\n"},
       {"what may be infinite by itself", with_inf("  ROOT r = f32[] divide(q, q)\n"),
        "  ROOT r = f32[] constant(1)\n"},
       {"NaN is not equal to itself", nan_sum + "  ROOT r = pred[] compare(q, q), direction=EQ\n",
@@ -224,6 +239,56 @@ TEST_CASE("a literal is what its type rounds it to, for every engine") {
     CHECK(compared(module_of_lines(equal), module_of_lines(kX), options).outcome ==
           Outcome::Refuted);
   }
+}
+
+/// Rows of which only what `k` has counts, in two blocks of 8.
+std::string masked(const std::string& lines) {
+  return "HloModule m\n\nmaximum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+         "  ROOT r = f32[] maximum(a, b)\n}\n\nadd {\n  a = f32[] parameter(0)\n"
+         "  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b)\n}\n\nENTRY e {\n"
+         "  x = f32[2,16] parameter(0)\n  k = pred[2,16] parameter(1)\n  i = f32[] constant(-inf)\n"
+         "  z = f32[] constant(0)\n  ib = f32[2,16] broadcast(i), dimensions={}\n"
+         "  s = f32[2,16] select(k, x, ib)\n" +
+         lines + "}\n";
+}
+/// The sum of exponentials of some elements, less the largest of these.
+std::string summed(const std::string& n, const std::string& elements, int size) {
+  const std::string row = "f32[2," + std::to_string(size) + "]";
+  return "  m" + n + " = f32[2] reduce(" + elements +
+         ", i), dimensions={1}, to_apply=maximum\n  b" + n + " = " + row + " broadcast(m" + n +
+         "), dimensions={0}\n  d" + n + " = " + row + " subtract(" + elements + ", b" + n +
+         ")\n  p" + n + " = " + row + " exponential(d" + n + ")\n  l" + n + " = f32[2] reduce(p" +
+         n + ", z), dimensions={1}, to_apply=add\n";
+}
+
+TEST_CASE("a mask that leaves nothing of a block, or of a row, is tried") {
+  const std::string whole =
+      masked(summed("", "s", 16) + "  g = f32[2] log(l)\n  ROOT r = f32[2] add(m, g)\n");
+  // Of a block of which nothing is left -inf − -inf is NaN, not 0.
+  std::string blocks;
+  for (const std::string n : {"0", "1"})
+    blocks += "  s" + n + " = f32[2,8] slice(s), slice={[0:2], " + (n == "0" ? "[0:8]" : "[8:16]") +
+              "}\n" + summed(n, "s" + n, 8);
+  blocks += "  m = f32[2] maximum(m0, m1)\n";
+  for (const std::string n : {"0", "1"})
+    blocks += "  t" + n + " = f32[2] subtract(m" + n + ", m)\n  e" + n + " = f32[2] exponential(t" +
+              n + ")\n  w" + n + " = f32[2] multiply(l" + n + ", e" + n + ")\n";
+  blocks += "  l = f32[2] add(w0, w1)\n  g = f32[2] log(l)\n  ROOT r = f32[2] add(m, g)\n";
+  CHECK(compared(whole, masked(blocks)).outcome == Outcome::Undecided);
+  CHECK_FALSE(is_certified(whole, masked(blocks)));
+  CHECK(compared(whole, whole).outcome == Outcome::Established);
+  // Where every block has something the two are equal: no mask.
+  const auto unmasked = [](const std::string& text) {
+    return replaced(text, "select(k, x, ib)", "copy(x)");
+  };
+  CHECK(compared(unmasked(whole), unmasked(masked(blocks))).outcome == Outcome::Established);
+  // The largest less itself is NaN in a row of which nothing is left.
+  const std::string less = masked(summed("", "s", 16) +
+                                  "  t = f32[2] subtract(m, m)\n"
+                                  "  ROOT r = f32[2] exponential(t)\n");
+  const std::string one =
+      masked("  c = f32[] constant(1)\n  ROOT r = f32[2] broadcast(c), dimensions={}\n");
+  CHECK(compared(less, one).outcome == Outcome::Undecided);
 }
 
 TEST_CASE("texts that XLA refuses are no certificates") {

@@ -316,6 +316,12 @@ TEST_CASE("what is known of constants") {
     CHECK(!tensors.may_be_zero(each));
     CHECK(!tensors.may_be_infinite(made("divide", {x, each})));
   }
+  // 1 less a mask, and the logarithm of that.
+  const std::size_t mask = made("convert", {tensors.input(2, shape("pred", {}))});
+  CHECK(tensors.may_be_zero(made("subtract", {three, mask})));
+  CHECK(tensors.may_be_zero(made("add", {mask, three})));
+  CHECK(!tensors.may_be_zero(made("add", {mask, x})));
+  CHECK(tensors.may_be_infinite(made("log-plus-one", {made("negate", {mask})})));
 }
 
 TEST_CASE("places are within their arrays and tensors") {

@@ -30,7 +30,8 @@ constexpr std::uint64_t kSecondSeed = 0x5EED0002;
 /// How random numbers are drawn. Floating-point numbers are multiples of 2^-16: sums of them, and
 /// products of two, are exact in double precision, so that what is equal as real numbers seldom
 /// compares as less or greater. Integers are small, so that they are legal indices; those of 8 and
-/// 16 bits, which wrap around soonest, also of their whole range.
+/// 16 bits, which wrap around soonest, also of their whole range. Truth values are also drawn for
+/// runs of elements, so that masks leave nothing of a row, or of what one device has of it.
 struct Draw {
   enum class Sign : std::uint8_t { Positive, Negative, Both };
   double low;  ///< magnitudes of floating-point numbers
@@ -40,11 +41,12 @@ struct Draw {
   std::int64_t last;
   bool narrow_range;  ///< integers of up to 16 bits of their whole range
   bool may_overflow;  ///< infinities and NaN are no differences
+  unsigned run = 0;   ///< 2^run elements beside each other have one truth value
 };
 constexpr Draw kDraws[] = {{0.25, 1.5, Draw::Sign::Both, 0, 6, false, false},
-                           {0.25, 1.5, Draw::Sign::Negative, 0, 6, false, false},
-                           {0.5, 1.0, Draw::Sign::Positive, 0, 3, false, false},
-                           {0.25, 1.5, Draw::Sign::Both, 0, 6, false, false},
+                           {0.25, 1.5, Draw::Sign::Negative, 0, 6, false, false, 3},
+                           {0.5, 1.0, Draw::Sign::Positive, 0, 3, false, false, 6},
+                           {0.25, 1.5, Draw::Sign::Both, 0, 6, false, false, 3},
                            {2.0, 12.0, Draw::Sign::Both, 0, 6, true, true},
                            {20.0, 100.0, Draw::Sign::Both, 0, 6, false, true}};
 
@@ -227,8 +229,10 @@ class Inputs {
       const auto found = given_->find(keys);
       if (found != given_->end()) return found->second;
     }
+    const bool is_boolean = type.kind() == ElementType::Kind::Boolean;
     std::uint64_t state = Algebra::hash(0xD, seed);
-    for (const std::uint64_t key : keys) state = Algebra::hash(state, key);
+    for (std::size_t k = 0; k < keys.size(); ++k)
+      state = Algebra::hash(state, is_boolean && k == 1 ? keys[k] >> draw.run : keys[k]);
     const double unit = static_cast<double>(state >> 11U) * 0x1p-53;
     if (type.is_float()) {
       double size = std::floor((draw.low + (draw.high - draw.low) * unit) * 0x1p16) * 0x1p-16;
@@ -237,8 +241,7 @@ class Inputs {
           draw.sign == Draw::Sign::Negative || (draw.sign == Draw::Sign::Both && (state & 1U) != 0);
       return {(negative ? -size : size) + 0.0, 0};  // zeros have no sign
     }
-    if (type.kind() == ElementType::Kind::Boolean)
-      return {0, static_cast<std::int64_t>(state & 1U)};
+    if (is_boolean) return {0, static_cast<std::int64_t>(state & 1U)};
     if (draw.narrow_range && type.bits() <= 16) {
       return numbers.integer(static_cast<std::int64_t>(state >> 20U), type);
     }

@@ -127,12 +127,14 @@ std::optional<Fact> RelatedModules::chosen_by_index(const Facts& facts, const In
   };
   Fact result{0, x.tensor, x.places, {}};
   for (std::size_t k = 0; k < x.places.size(); ++k) {
-    if (is_padded ? !is_all(other.places.at(k)) : k != *along) {
-      const auto both = is_padded ? std::nullopt : places_.meet(x.places[k], other.places.at(k));
+    if (k != *along && !is_all(condition.places[k])) return std::nullopt;
+    if (is_padded) {
+      if (!is_all(other.places.at(k))) return std::nullopt;
+    } else if (k != *along) {
+      const auto both = places_.meet(x.places[k], other.places.at(k));
       if (!both) return std::nullopt;
       result.places[k] = *both;
     }
-    if (k != *along && !is_all(condition.places[k])) return std::nullopt;
   }
   // An index is its place, as a number of the type.
   const Place where = places_.at(condition.places[*along]);

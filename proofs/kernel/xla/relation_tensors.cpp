@@ -129,8 +129,9 @@ bool Tensors::update(std::size_t number) {
                                                words.find(" 0 ") != std::string::npos));
   for (std::size_t k = 0; k < known.operands.size(); ++k) {
     const bool is_zero = may_be_zero_[known.operands[k]];
-    const bool is_pole = is_zero && k == (opcode == "divide" ? 1 : 0) &&
-                         is_one_of(opcode, {"atanh", "divide", "log", "power", "rsqrt"});
+    const bool is_pole =
+        is_zero && k == (opcode == "divide" ? 1 : 0) &&
+        is_one_of(opcode, {"atanh", "divide", "log", "log-plus-one", "power", "rsqrt"});
     may_be_infinite = may_be_infinite || may_be_infinite_[known.operands[k]] || is_pole;
     may_be_zero = may_be_zero || (is_zero && is_zero_of(elements.zeros, k));
   }
@@ -145,7 +146,10 @@ bool Tensors::update(std::size_t number) {
     };
     const bool is_sum = is_one_of(opcode, {"add", "subtract"});
     const bool first = may_be_zero_[sides[0]], second = may_be_zero_[sides[1]];
-    may_be_zero = (is_sum ? first && second
+    // What may be zero by discrete numbers, as those of a mask, a constant may make zero elsewhere.
+    const bool is_balanced = (first && has_input_[sides[0]] && !has_input_[sides[1]]) ||
+                             (second && has_input_[sides[1]] && !has_input_[sides[0]]);
+    may_be_zero = (is_sum ? (first && second) || is_balanced
                           : (first && !is_beyond(sides[1])) || (second && !is_beyond(sides[0]))) ||
                   (opcode == "subtract" && sides[0] == sides[1]) ||
                   (opcode == "add" && (negates(sides[0], sides[1]) || negates(sides[1], sides[0])));

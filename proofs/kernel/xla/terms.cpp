@@ -88,8 +88,10 @@ Cell Terms::product(const Cell& a, const Cell& b, const Type& type) {
     const Cell& other = zero == &a ? b : a;
     // 0 · x is 0 only where x is finite for all inputs in range.
     if (zero->value != 0) continue;
-    if (!is_bounded(settled(other, type))) return commutative("multiply", a, b, type);
-    return {};
+    if (is_bounded(settled(other, type))) return {};
+    Cell result = commutative("multiply", a, b, type);
+    result.is_unreal = true;  // 0 or NaN: its inverse is none
+    return result;
   }
   return settled(plain_product(a, b), type);
 }

@@ -32,7 +32,7 @@ Cell Terms::power(const Cell& a, const Cell& b, const Type& type) {
   Cell result = number(1);
   if (b.is_known() && exponent == std::floor(exponent) && exponent <= 64) {
     for (double i = 0; i < exponent; ++i) result = product(result, a, type);
-  } else if (b.is_known() && exponent == 0.5) {
+  } else if (b.is_known() && exponent == 0.5 && !a.is_unreal) {  // the root of -inf is none
     const Cell operand[] = {a};
     result = real({Op::Sqrt, type, type}, operand);
   } else {
@@ -139,8 +139,12 @@ Cell Terms::unreal_compared(Direction direction, const Cell& x, const Cell& y, c
     operation.direction = direction;
     return number(computed(operation, numbers).value != 0 ? 1 : 0);
   }
-  if (direction == Direction::Eq) return commutative("equal", x, y, boolean);
-  if (direction == Direction::Ne) return complement(commutative("equal", x, y, boolean));
+  if (direction == Direction::Eq || direction == Direction::Ne) {
+    const bool swap = y.value < x.value;
+    const Cell both[] = {swap ? y : x, swap ? x : y};
+    const Cell equal = function("equal", both, boolean);
+    return direction == Direction::Eq ? equal : complement(equal);
+  }
   const bool is_less = direction == Direction::Lt || direction == Direction::Le;
   const bool is_strict = direction == Direction::Lt || direction == Direction::Gt;
   const Cell sides[] = {is_less ? x : y, is_less ? y : x};
@@ -245,11 +249,11 @@ Cell Terms::real(const Elementwise& operation, Cells operands) {
     case Op::Tanh: {
       // 1 / (1 + e^-x), and 1 - 2 / (e^2x + 1).
       const bool is_tanh = operation.op == Op::Tanh;
+      if (a.is_unreal) break;
       const Cell power = exponential(product(number(is_tanh ? 2 : -1), a, type), type);
       Cell result = inverse(plain_sum(power, number(1)), type);
       if (is_tanh) result = plain_sum(number(1), plain_product(number(-2), result));
-      const Cell bounds{0, 0, is_tanh ? -1.0 : 0.0, 1, a.nan, false, false, a.is_unreal};
-      return settled(with_bounds(result, bounds), type);
+      return settled(with_bounds(result, {0, 0, is_tanh ? -1.0 : 0.0, 1, a.nan}), type);
     }
     default:
       break;
