@@ -355,14 +355,49 @@ bool depends_on_order(const Module& module, const Computation& computation,
   return false;
 }
 
-/// Whether a constant may change nothing where a reducer of two elements combines it with others.
-bool may_be_neutral(const Computation& reducer, const Instruction& initial) {
+/// The constant that an instruction is in whatever shape and type, if it is one; through the calls
+/// of its computation, if there is one of these.
+const Instruction* constant_of(const Module& module, const Computation* computation,
+                               std::uint32_t at) {
+  for (;;) {
+    const Instruction& each = computation->instructions[at];
+    if (each.opcode == "constant") return &each;
+    if (each.opcode == "parameter") {
+      const auto number = static_cast<std::size_t>(each.attributes.index);
+      const Computation* caller = nullptr;
+      std::size_t calls = 0;
+      for (const Computation& other : module.computations) {
+        for (const Instruction& call : other.instructions) {
+          const bool is_call = (call.opcode == "fusion" || call.opcode == "call") &&
+                               !call.called.empty() && number < call.operands.size() &&
+                               &module.computations[call.called[0]] == computation;
+          if (!is_call) continue;
+          ++calls;
+          caller = &other;
+          at = call.operands[number];
+        }
+      }
+      if (calls != 1) return nullptr;
+      computation = caller;
+      continue;
+    }
+    static constexpr auto kSame =
+        std::to_array<std::string_view>({"bitcast", "broadcast", "convert", "copy", "reshape"});
+    if (std::find(kSame.begin(), kSame.end(), each.opcode) == kSame.end()) return nullptr;
+    at = each.operands.at(0);
+  }
+}
+
+/// Whether a constant changes nothing where a reducer of two elements combines it with others; of a
+/// reducer that is none of these, it is not asked.
+bool is_neutral(const Computation& reducer, const Instruction& initial) {
   const Instruction& root = reducer.instructions[reducer.root];
-  if (!initial.literal || initial.literal->elements.size() != 1 || root.shape.is_tuple) return true;
-  const LiteralElement& element = initial.literal->elements[0];
+  if (root.shape.is_tuple) return true;
   const ElementType type = root.shape.array.type;
-  if (!type.is_float() && !element.text.empty()) return true;
-  const double value = interpreter::real_constant(element);
+  const Reducer kind = reducer_of(root.opcode, type);
+  if (kind == Reducer::Unknown) return true;
+  if (!initial.literal || initial.literal->elements.size() != 1) return false;
+  const double value = interpreter::real_constant(initial.literal->elements[0]);
   const auto limit = [&](bool is_largest) {
     if (type.is_float()) {
       const double end = type.bits() == 64 ? 1.79e308 : type.name() == "f16" ? 65504 : 3.38e38;
@@ -372,25 +407,14 @@ bool may_be_neutral(const Computation& reducer, const Instruction& initial) {
     const int bits = static_cast<int>(type.bits()) - (is_signed ? 1 : 0);
     return is_largest ? std::ldexp(1, bits) - 1 : is_signed ? -std::ldexp(1, bits) : 0;
   };
-  switch (reducer_of(root.opcode, type)) {
-    case Reducer::Add:
-    case Reducer::Or:
-      return value == 0;
-    case Reducer::Multiply:
-    case Reducer::And:
-      return value == 1;
-    case Reducer::Maximum:
-      return value <= limit(false);
-    case Reducer::Minimum:
-      return value >= limit(true);
-    case Reducer::Unknown:
-      break;
-  }
-  return true;  // as far as is known
+  if (kind == Reducer::Maximum) return value <= limit(false);
+  if (kind == Reducer::Minimum) return value >= limit(true);
+  const bool is_product = kind == Reducer::Multiply || kind == Reducer::And;
+  return value == (is_product ? 1 : 0);
 }
 
-/// Whether windows are padded, by what is not neutral: that is the initial value to StableHLO, and
-/// left out by XLA.
+/// Whether windows are padded, by what is not known to be neutral: that is the initial value to
+/// StableHLO, and left out by XLA.
 bool is_padded_otherwise(const Module& module, const Computation& computation,
                          const Instruction& each) {
   if (each.opcode != "reduce-window" || each.called.empty() || each.operands.size() != 2)
@@ -400,13 +424,10 @@ bool is_padded_otherwise(const Module& module, const Computation& computation,
   const bool is_padded = std::ranges::any_of(
       windows, [](const auto& window) { return window.pad_low > 0 || window.pad_high > 0; });
   if (!is_padded) return false;
-  std::uint32_t initial = each.operands[1];
-  while (computation.instructions[initial].opcode == "copy")
-    initial = computation.instructions[initial].operands[0];
-  const Instruction& value = computation.instructions[initial];
-  if (value.opcode == "parameter" && &computation == &module.computations[module.entry])
-    return true;
-  return !may_be_neutral(module.computations[each.called[0]], value);
+  const Computation& reducer = module.computations[each.called[0]];
+  const Instruction* const initial = constant_of(module, &computation, each.operands[1]);
+  return initial == nullptr ? !reducer.instructions[reducer.root].shape.is_tuple
+                            : !is_neutral(reducer, *initial);
 }
 
 }  // namespace
@@ -430,20 +451,20 @@ std::optional<Openness> new_openness(const Module& before, const Module& after) 
         });
     if (found != nullptr) return Openness{found, "it promises sorted or unique indices"};
   }
-  const auto padded = [](const Module& module) {
-    std::vector<const Instruction*> all;
+  // Which of two such windows are one is not known.
+  const auto padded = [](const Module& module) -> const Instruction* {
     for (const Computation& computation : module.computations) {
       for (const Instruction& each : computation.instructions) {
-        if (is_padded_otherwise(module, computation, each)) all.push_back(&each);
+        if (is_padded_otherwise(module, computation, each)) return &each;
       }
     }
-    return all;
+    return nullptr;
   };
-  const auto first = padded(before), second = padded(after);
-  if (first.size() != second.size()) {
-    const bool is_first = first.size() > second.size();
-    return Openness{(is_first ? first : second)[0],
-                    "it is padded with its initial value by StableHLO, and with nothing by XLA"};
+  for (const Module* const module : {&before, &after}) {
+    if (const Instruction* const found = padded(*module)) {
+      return Openness{found,
+                      "it is padded with its initial value by StableHLO, and with nothing by XLA"};
+    }
   }
   const Instruction* const found = new_one(depends_on_order);
   if (found == nullptr) return std::nullopt;

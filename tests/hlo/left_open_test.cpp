@@ -167,6 +167,26 @@ TEST_CASE(
     CHECK(compared(written(first, "add"), padded(first, "add")).outcome == Outcome::Undecided);
     CHECK(compared(padded(first, "add"), padded(first, "add")).outcome == Outcome::Established);
   }
+  // In whatever way it is written, and wherever.
+  for (const char* const first : {"  c = s32[] constant(1)\n  z = f32[] convert(c)\n",
+                                  "  c = f32[] constant(-1)\n  z = f32[] negate(c)\n",
+                                  "  c = f32[1] constant({1})\n  z = f32[] reshape(c)\n",
+                                  "  c = f32[] constant(0.5)\n  z = f32[] add(c, c)\n"})
+    CHECK(compared(padded(first, "add"), written(first, "add")).outcome == Outcome::Undecided);
+  const std::string window =
+      " = f32[4] reduce-window(x, z), window={size=2 pad=1_0}, to_apply=add\n";
+  const std::string explicit_one =
+      "  p = f32[5] pad(x, z), padding=1_0\n  v = f32[4] reduce-window(p, z), window={size=2}, "
+      "to_apply=add\n";
+  const auto pair = [&](const char* outputs) {
+    return body(one, "  w" + window + explicit_one + "  ROOT t = (f32[4], f32[4]) tuple(" +
+                         outputs + ")\n");
+  };
+  CHECK(compared(pair("w, v"), pair("v, w")).outcome == Outcome::Undecided);
+  CHECK(compared(pair("w, v"), pair("w, v")).outcome == Outcome::Established);
+  const std::string converted = "  c = s32[] constant(0)\n  z = f32[] convert(c)\n";
+  CHECK(compared(padded(converted, "add"), written(converted, "add")).outcome ==
+        Outcome::Established);
   for (const auto& [first, reducer] : {std::pair(zero, "add"), std::pair(least, "maximum")}) {
     CHECK(compared(padded(first, reducer), written(first, reducer)).outcome ==
           Outcome::Established);

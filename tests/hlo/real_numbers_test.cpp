@@ -135,6 +135,16 @@ std::vector<Programs> different_programs() {
        "  b = bf16[1] slice(n), slice={[257:258]}\n"
        "  ROOT r = pred[1] compare(b, a), direction=GT\n",
        "  ROOT r = pred[1] constant({true})\n"},
+      {"an integer that is cut before it is converted",
+       "  c = s32[] constant(300)\n  b = s8[] convert(c)\n  ROOT r = f32[] convert(b)\n",
+       "  ROOT r = f32[] constant(300)\n"},
+      {"one below zero",
+       "  c = s32[] constant(-1)\n  b = u8[] convert(c)\n  ROOT r = f32[] convert(b)\n",
+       "  ROOT r = f32[] constant(-1)\n"},
+      {"an index of 8 bits",
+       "  n = s8[300] iota(), iota_dimension=0\n  a = s8[1] slice(n), slice={[200:201]}\n"
+       "  ROOT r = f32[1] convert(a)\n",
+       "  ROOT r = f32[1] constant({200})\n"},
       {"an index beyond f16",
        "  n = f16[70000] iota(), iota_dimension=0\n  a = f16[1] slice(n), slice={[69999:70000]}\n"
        "  ROOT r = pred[1] is-finite(a)\n",
@@ -171,6 +181,9 @@ TEST_CASE("what holds of all real numbers is decided still") {
       {"sums of what may be infinite, in another order",
        with_inf("  s = f32[] add(q, x)\n  ROOT r = f32[] add(s, y)\n"),
        with_inf("  s = f32[] add(x, y)\n  ROOT r = f32[] add(q, s)\n")},
+      {"an integer that is cut and converted",
+       "  c = s32[] constant(300)\n  b = s8[] convert(c)\n  ROOT r = f32[] convert(b)\n",
+       "  ROOT r = f32[] constant(44)\n"},
       {"an infinity and a number", with_inf("  ROOT r = f32[] add(i, x)\n"),
        "  ROOT r = f32[] constant(-inf)\n"},
       {"a zero times what is finite", "  z = f32[] constant(0)\n  ROOT r = f32[] multiply(x, z)\n",

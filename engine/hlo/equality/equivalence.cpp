@@ -117,7 +117,8 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
     if (decision.outcome == Outcome::Undecided) decision.equality = options.equality;
   }
   if (decision.outcome != Outcome::Established) return decision;
-  if (const auto open = new_openness(*before, *after)) {
+  const auto open = new_openness(*before, *after);
+  if (open && !are_identical(before, after, devices, relation, limits)) {
     decision.outcome = Outcome::Undecided;
     decision.reason =
         "The values are equal, but one of the modules leaves open more than the other.";

@@ -230,9 +230,10 @@ class Inputs {
       if (found != given_->end()) return found->second;
     }
     const bool is_boolean = type.kind() == ElementType::Kind::Boolean;
+    const std::size_t element = keys[0] == kOwnElement ? 2 : 1;
     std::uint64_t state = Algebra::hash(0xD, seed);
     for (std::size_t k = 0; k < keys.size(); ++k)
-      state = Algebra::hash(state, is_boolean && k == 1 ? keys[k] >> draw.run : keys[k]);
+      state = Algebra::hash(state, is_boolean && k == element ? keys[k] >> draw.run : keys[k]);
     const double unit = static_cast<double>(state >> 11U) * 0x1p-53;
     if (type.is_float()) {
       double size = std::floor((draw.low + (draw.high - draw.low) * unit) * 0x1p16) * 0x1p-16;

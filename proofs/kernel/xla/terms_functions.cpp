@@ -185,7 +185,7 @@ Cell Terms::convert(const Cell& a, const Type& from, const Type& to) {
   }
   if (to.is_float()) {
     Cell result = unwrapped(a, from);
-    if (a.is_known()) return constant(rounded(a.low, to), to);
+    if (result.is_known()) return constant(rounded(result.low, to), to);
     if (!is_exact(result)) result.high = above(result.high);
     return settled(result, to);
   }
