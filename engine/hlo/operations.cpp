@@ -424,6 +424,14 @@ bool is_padded_otherwise(const Module& module, const Computation& computation,
   const bool is_padded = std::ranges::any_of(
       windows, [](const auto& window) { return window.pad_low > 0 || window.pad_high > 0; });
   if (!is_padded) return false;
+  const auto calls = [&](const Instruction& call) {
+    return std::ranges::any_of(
+        call.called, [&](std::uint32_t one) { return &module.computations[one] == &computation; });
+  };
+  const bool is_called = std::ranges::any_of(module.computations, [&](const Computation& other) {
+    return std::ranges::any_of(other.instructions, calls);
+  });
+  if (!is_called && &computation != &module.entry_computation()) return false;
   const Computation& reducer = module.computations[each.called[0]];
   const Instruction* const initial = constant_of(module, &computation, each.operands[1]);
   return initial == nullptr ? !reducer.instructions[reducer.root].shape.is_tuple
