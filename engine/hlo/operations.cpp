@@ -363,15 +363,18 @@ const Instruction* constant_of(const Module& module, const Computation* computat
     const Instruction& each = computation->instructions[at];
     if (each.opcode == "constant") return &each;
     if (each.opcode == "parameter") {
+      if (computation == &module.entry_computation()) return nullptr;
       const auto number = static_cast<std::size_t>(each.attributes.index);
       const Computation* caller = nullptr;
       std::size_t calls = 0;
       for (const Computation& other : module.computations) {
         for (const Instruction& call : other.instructions) {
-          const bool is_call = (call.opcode == "fusion" || call.opcode == "call") &&
-                               !call.called.empty() && number < call.operands.size() &&
-                               &module.computations[call.called[0]] == computation;
-          if (!is_call) continue;
+          const bool is_caller = std::ranges::any_of(call.called, [&](std::uint32_t one) {
+            return &module.computations[one] == computation;
+          });
+          if (!is_caller) continue;
+          const bool is_call = call.opcode == "fusion" || call.opcode == "call";
+          if (!is_call || number >= call.operands.size()) return nullptr;
           ++calls;
           caller = &other;
           at = call.operands[number];
@@ -385,17 +388,22 @@ const Instruction* constant_of(const Module& module, const Computation* computat
         std::to_array<std::string_view>({"bitcast", "broadcast", "convert", "copy", "reshape"});
     if (std::find(kSame.begin(), kSame.end(), each.opcode) == kSame.end()) return nullptr;
     at = each.operands.at(0);
+    const Shape& from = computation->instructions[at].shape;
+    if (each.opcode == "bitcast" && from.array.type != each.shape.array.type) return nullptr;
   }
 }
 
-/// Whether a constant changes nothing where a reducer of two elements combines it with others; of a
-/// reducer that is none of these, it is not asked.
+/// Whether a constant changes nothing where a reducer of two elements, rounded or not, combines it
+/// with others.
 bool is_neutral(const Computation& reducer, const Instruction& initial) {
-  const Instruction& root = reducer.instructions[reducer.root];
-  if (root.shape.is_tuple) return true;
-  const ElementType type = root.shape.array.type;
-  const Reducer kind = reducer_of(root.opcode, type);
-  if (kind == Reducer::Unknown) return true;
+  if (!is_free_of_order(reducer)) return false;
+  std::uint32_t root = reducer.root;
+  while (reducer.instructions[root].opcode == "convert")
+    root = reducer.instructions[root].operands[0];
+  if (reducer.instructions[root].shape.is_tuple) return false;
+  const ElementType type = reducer.instructions[root].shape.array.type;
+  const Reducer kind = reducer_of(reducer.instructions[root].opcode, type);
+  if (kind == Reducer::Unknown) return false;
   if (!initial.literal || initial.literal->elements.size() != 1) return false;
   const double value = interpreter::real_constant(initial.literal->elements[0]);
   const auto limit = [&](bool is_largest) {
@@ -421,8 +429,9 @@ bool is_padded_otherwise(const Module& module, const Computation& computation,
     return false;
   const std::size_t rank = computation.instructions[each.operands[0]].shape.array.sizes.size();
   const auto windows = interpreter::window_of(each, rank);
-  const bool is_padded = std::ranges::any_of(
-      windows, [](const auto& window) { return window.pad_low > 0 || window.pad_high > 0; });
+  const bool is_padded = std::ranges::any_of(windows, [](const auto& window) {
+    return window.pad_low > 0 || window.pad_high > 0 || window.base_dilation > 1;
+  });
   if (!is_padded) return false;
   const auto calls = [&](const Instruction& call) {
     return std::ranges::any_of(
@@ -434,8 +443,7 @@ bool is_padded_otherwise(const Module& module, const Computation& computation,
   if (!is_called && &computation != &module.entry_computation()) return false;
   const Computation& reducer = module.computations[each.called[0]];
   const Instruction* const initial = constant_of(module, &computation, each.operands[1]);
-  return initial == nullptr ? !reducer.instructions[reducer.root].shape.is_tuple
-                            : !is_neutral(reducer, *initial);
+  return initial == nullptr || !is_neutral(reducer, *initial);
 }
 
 }  // namespace

@@ -173,6 +173,14 @@ TEST_CASE(
                                   "  c = f32[1] constant({1})\n  z = f32[] reshape(c)\n",
                                   "  c = f32[] constant(0.5)\n  z = f32[] add(c, c)\n"})
     CHECK(compared(padded(first, "add"), written(first, "add")).outcome == Outcome::Undecided);
+  // Holes between elements are padding, too.
+  CHECK(compared(body(one,
+                      "  s = f32[2] slice(x), slice={[0:2]}\n  ROOT w = f32[2] "
+                      "reduce-window(s, z), window={size=2 lhs_dilate=2}, to_apply=add\n"),
+                 body(one,
+                      "  s = f32[2] slice(x), slice={[0:2]}\n  o = f32[2] broadcast(z), "
+                      "dimensions={}\n  a = f32[2] add(s, o)\n  ROOT w = f32[2] add(a, o)\n"))
+            .outcome != Outcome::Established);
   const std::string window =
       " = f32[4] reduce-window(x, z), window={size=2 pad=1_0}, to_apply=add\n";
   const std::string explicit_one =

@@ -393,7 +393,12 @@ Scalar Numbers::computed(const ElementOperation& operation, std::span<const Cell
       Scalar result = operation.code == Element::Convert
                           ? converted(operands[0], operation.from, to)
                           : bits_converted(operands[0], operation.from, to);
-      result.arbitrary = result.arbitrary || is_unclear_conversion(operation, operands[0]);
+      // Beyond its type a number is infinite there, which is no matter of real numbers.
+      const bool is_beyond = operation.code == Element::Convert && to.is_float() &&
+                             std::isfinite(result.real) &&
+                             std::isinf(rounded_float(result.real, to));
+      result.arbitrary =
+          result.arbitrary || is_beyond || is_unclear_conversion(operation, operands[0]);
       return result;
     }
     case Element::IsFinite:

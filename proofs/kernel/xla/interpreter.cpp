@@ -485,6 +485,7 @@ Tensor Interpreter::elementwise(const Instruction& instruction, Op op, const Ten
     if (!fit(operands[k]->type, makes_another_type ? operation.from : operation.to))
       malformed("operands of other types: " + printable(instruction.name));
   }
+  bool is_total = false;
   if (op == Op::Compare) {
     operation.direction = direction_of(instruction);
     const Type& of = operation.from;
@@ -492,6 +493,7 @@ Tensor Interpreter::elementwise(const Instruction& instruction, Op op, const Ten
     const bool is_its = of.is_float()                   ? as == "FLOAT" || as == "TOTALORDER"
                         : of.kind == Type::Kind::Signed ? as == "SIGNED"
                                                         : as == "UNSIGNED";
+    is_total = as == "TOTALORDER";
     if (!as.empty() && !is_its && of.kind != Type::Kind::Other)
       malformed("a comparison of another type: " + printable(instruction.name));
   }
@@ -509,7 +511,11 @@ Tensor Interpreter::elementwise(const Instruction& instruction, Op op, const Ten
   for (std::size_t i = 0; i < elements; ++i) {
     for (std::size_t k = 0; k < operands.size(); ++k)
       cells[k] = operands[k]->cells[operands[k]->cells.size() == 1 ? 0 : i];
-    result.cells.push_back(arithmetic_.apply(operation, {cells, operands.size()}));
+    // In the total order NaN is larger or smaller than everything, and equal to itself.
+    const auto may_be_nan = [](const Cell& cell) { return cell.is_unreal || std::isnan(cell.low); };
+    const bool is_open = is_total && (may_be_nan(cells[0]) || may_be_nan(cells[1]));
+    result.cells.push_back(is_open ? arithmetic_.arbitrary(operation.to)
+                                   : arithmetic_.apply(operation, {cells, operands.size()}));
   }
   return result;
 }

@@ -50,7 +50,6 @@ bool is_exact(Op op, double a, double b, double result) {
     case Op::Maximum:
     case Op::Minimum:
     case Op::Negate:
-    case Op::ReducePrecision:
     case Op::Remainder:
     case Op::RoundAway:
     case Op::RoundEven:
@@ -151,7 +150,9 @@ std::optional<Cell> real_with_error(Op op, const Type& type, Cells x) {
   const bool is_function =
       op != Op::Add && op != Op::Subtract && op != Op::Multiply && op != Op::Divide;
   if (!is_exact(op, x[0].low, x[x.size() - 1].low, value))
-    error += std::fabs(value) * std::ldexp(1, is_function ? 1 - type.digits : -50) +
+    error += std::fabs(value) * std::ldexp(1, op == Op::ReducePrecision ? -2
+                                              : is_function             ? 1 - type.digits
+                                                                        : -50) +
              std::numeric_limits<double>::min();
   if (error == 0) return exact(value);
   if (takes_one(op) && error_of(x[0]) + error_of(x[1]) < std::fabs(x[0].low - x[1].low))
@@ -203,7 +204,15 @@ std::optional<Cell> computed_with_errors(const Elementwise& operation, Cells ope
     const Cell high[] = {*above, operands[2]};
     return real_with_error(Op::Minimum, operation.to, high);
   }
-  if (op == Op::Convert && operation.to.is_float()) return operands[0];
+  if (op == Op::Convert && operation.to.is_float()) {
+    const Cell& x = operands[0];
+    if (!std::isfinite(x.low) || rounded(x.low, operation.to) == x.low) return x;
+    if (std::fabs(x.low) > largest_of(operation.to)) return std::nullopt;
+    Hash hash(static_cast<std::uint64_t>(op), static_cast<std::uint64_t>(operation.to.digits));
+    hash.add(std::bit_cast<std::uint64_t>(x.low)).add(x.value);
+    const double error = std::fabs(x.low) * std::ldexp(1, -operation.to.digits);
+    return inexact(x.low, error_of(x) + error, hash.result());
+  }
   const bool is_conversion = op == Op::Convert || op == Op::BitcastConvert;
   return is_conversion || op == Op::Compare ? clear(operation, operands)
                                             : real_with_error(op, operation.to, operands);
