@@ -262,7 +262,7 @@ class Numbers : public Arithmetic {
 }  // namespace
 
 std::int64_t wrapped(std::uint64_t value, const Type& type) {
-  if (type.bits >= 64) return static_cast<std::int64_t>(value);
+  if (type.bits <= 0 || type.bits >= 64) return static_cast<std::int64_t>(value);
   const auto unused = static_cast<unsigned>(64 - type.bits);
   if (type.kind == Type::Kind::Signed) return static_cast<std::int64_t>(value << unused) >> unused;
   return static_cast<std::int64_t>(value << unused >> unused);
