@@ -31,17 +31,6 @@ bool is_impure(const Instruction& instruction);
 /// products, extrema, `and`, `or` and `xor`, also of several arrays at once, and rounded.
 bool is_free_of_order(const Computation& reducer);
 
-/// Of `after`, what leaves open more than anything in `before`, or nothing: a gather or scatter
-/// that promises sorted or unique indices, and computes nothing that is defined if they are not so;
-/// a reduction, or a scatter of several updates, that depends on the order in which it takes
-/// elements, which XLA leaves open. Of either, a window that is padded with what is not known to be
-/// neutral.
-struct Openness {
-  const Instruction* instruction = nullptr;
-  std::string reason;  ///< what it does, one clause
-};
-std::optional<Openness> new_openness(const Module& before, const Module& after);
-
 /// Where elements lie in memory, if not in row-major order: what a bitcast reads depends on it.
 std::string layouts_text(const Shape& shape);
 

@@ -1,22 +1,27 @@
 // What modules do beside their outputs: outfeeds, messages to the host, callbacks. Modules are not
-// equal unless they do the same in the same order.
+// equal unless they do the same in the same order. And what XLA leaves open of their outputs.
 //
 // Senses stricter than that of real numbers: the same operations on the same operands, whatever the
 // sizes, by hash consing of data-flow graphs; or by random interpretation.
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/hlo/collective.h"
 #include "engine/hlo/equality/comparison.h"
 #include "engine/hlo/equality/decisions.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/execution.h"
+#include "engine/hlo/interpreter/numbers.h"
 #include "engine/hlo/operations.h"
 
 namespace p2::hlo {
@@ -147,6 +152,154 @@ std::optional<EffectComparison> compare_effects(const Module& before, const Modu
     result.after = with_effects(after, effects[1]);
   }
   return result;
+}
+
+namespace {
+
+/// Whether the order in which an instruction takes elements decides what it computes.
+bool depends_on_order(const Module& module, const Computation& computation,
+                      const Instruction& each) {
+  static constexpr auto kReductions = std::to_array<std::string_view>(
+      {"all-reduce", "reduce", "reduce-scatter", "reduce-window", "scatter"});
+  const std::string_view opcode = base_opcode(each.opcode);
+  if (std::find(kReductions.begin(), kReductions.end(), opcode) == kReductions.end() ||
+      each.called.empty() || is_free_of_order(module.computations[each.called[0]]))
+    return false;
+  if (opcode != "scatter" || each.operands.empty()) return true;
+  const auto windows = interpreter::list_attribute(each, "update_window_dims");
+  const auto& updates = computation.instructions[each.operands.back()].shape.array.sizes;
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    if (!interpreter::contains(windows, i) && updates[i] > 1) return true;
+  }
+  return false;
+}
+
+/// An instruction that calls a computation, and the computation that it stands in.
+using Caller = std::pair<const Computation*, const Instruction*>;
+
+std::vector<Caller> callers_of(const Module& module, const Computation& called) {
+  std::vector<Caller> callers;
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& each : computation.instructions) {
+      const bool calls = std::ranges::any_of(each.called, [&](std::uint32_t number) {
+        return &module.computations[number] == &called;
+      });
+      if (calls) callers.emplace_back(&computation, &each);
+    }
+  }
+  return callers;
+}
+
+/// The constant that an instruction is, in whatever shape and type; also where it is a parameter of
+/// a fusion or call. Nothing for any other.
+const Instruction* constant_of(const Module& module, const Computation* computation,
+                               std::uint32_t at) {
+  static constexpr auto kSame =
+      std::to_array<std::string_view>({"bitcast", "broadcast", "convert", "copy", "reshape"});
+  for (;;) {
+    const Instruction& each = computation->instructions[at];
+    if (each.opcode == "constant") return &each;
+    if (each.opcode == "parameter") {
+      if (computation == &module.entry_computation()) return nullptr;
+      const auto callers = callers_of(module, *computation);
+      if (callers.size() != 1) return nullptr;
+      const auto& [caller, call] = callers[0];
+      const auto number = static_cast<std::size_t>(each.attributes.index);
+      const bool passes_operands = call->opcode == "fusion" || call->opcode == "call";
+      if (!passes_operands || number >= call->operands.size()) return nullptr;
+      computation = caller;
+      at = call->operands[number];
+      continue;
+    }
+    if (std::ranges::find(kSame, each.opcode) == kSame.end()) return nullptr;
+    at = each.operands.at(0);
+    const Shape& from = computation->instructions[at].shape;
+    if (each.opcode == "bitcast" && from.array.type != each.shape.array.type) return nullptr;
+  }
+}
+
+/// Whether a constant changes nothing where a reducer of two elements, rounded or not, combines it
+/// with others.
+bool is_neutral(const Computation& reducer, const Instruction& initial) {
+  if (!is_free_of_order(reducer)) return false;
+  std::uint32_t root = reducer.root;
+  while (reducer.instructions[root].opcode == "convert")
+    root = reducer.instructions[root].operands[0];
+  if (reducer.instructions[root].shape.is_tuple) return false;
+  const ElementType type = reducer.instructions[root].shape.array.type;
+  const Reducer kind = reducer_of(reducer.instructions[root].opcode, type);
+  if (kind == Reducer::Unknown) return false;
+  if (!initial.literal || initial.literal->elements.size() != 1) return false;
+  const double value = interpreter::real_constant(initial.literal->elements[0]);
+  const auto limit = [&](bool is_largest) {
+    if (type.is_float()) {
+      const double end = type.bits() == 64 ? 1.79e308 : type.name() == "f16" ? 65504 : 3.38e38;
+      return is_largest ? end : -end;
+    }
+    const bool is_signed = type.kind() == ElementType::Kind::Signed;
+    const int bits = static_cast<int>(type.bits()) - (is_signed ? 1 : 0);
+    return is_largest ? std::ldexp(1, bits) - 1 : is_signed ? -std::ldexp(1, bits) : 0;
+  };
+  if (kind == Reducer::Maximum) return value <= limit(false);
+  if (kind == Reducer::Minimum) return value >= limit(true);
+  const bool is_product = kind == Reducer::Multiply || kind == Reducer::And;
+  return value == (is_product ? 1 : 0);
+}
+
+/// Whether windows are padded, by what is not known to be neutral: that is the initial value to
+/// StableHLO, and left out by XLA.
+bool is_padded_otherwise(const Module& module, const Computation& computation,
+                         const Instruction& each) {
+  if (each.opcode != "reduce-window" || each.called.empty() || each.operands.size() != 2)
+    return false;
+  const std::size_t rank = computation.instructions[each.operands[0]].shape.array.sizes.size();
+  const auto windows = interpreter::window_of(each, rank);
+  const bool is_padded = std::ranges::any_of(windows, [](const auto& window) {
+    return window.pad_low > 0 || window.pad_high > 0 || window.base_dilation > 1;
+  });
+  if (!is_padded) return false;
+  const Computation& reducer = module.computations[each.called[0]];
+  const Instruction* const initial = constant_of(module, &computation, each.operands[1]);
+  return initial == nullptr || !is_neutral(reducer, *initial);
+}
+
+}  // namespace
+
+std::optional<Openness> new_openness(const Module& before, const Module& after) {
+  const auto new_one = [&](const auto& leaves_open) -> const Instruction* {
+    const auto first = [&](const Module& module) -> const Instruction* {
+      for (const Computation& computation : module.computations) {
+        for (const Instruction& each : computation.instructions) {
+          if (leaves_open(module, computation, each)) return &each;
+        }
+      }
+      return nullptr;
+    };
+    return first(before) == nullptr ? first(after) : nullptr;
+  };
+  for (const char* const promise : {"indices_are_sorted", "unique_indices"}) {
+    const Instruction* const found = new_one(
+        [&](const Module& /*module*/, const Computation& /*computation*/, const Instruction& each) {
+          return interpreter::text_attribute(each, promise) == "true";
+        });
+    if (found != nullptr) return Openness{found, "it promises sorted or unique indices"};
+  }
+  // Which windows of one module are which of the other is not known.
+  for (const Module* const module : {&before, &after}) {
+    std::set<std::uint32_t> executed = called_by_entry(*module);
+    executed.insert(module->entry);
+    for (const std::uint32_t number : executed) {
+      const Computation& computation = module->computations[number];
+      for (const Instruction& each : computation.instructions) {
+        if (!is_padded_otherwise(*module, computation, each)) continue;
+        return Openness{
+            &each, "it is padded with its initial value by StableHLO, and with nothing by XLA"};
+      }
+    }
+  }
+  const Instruction* const found = new_one(depends_on_order);
+  if (found == nullptr) return std::nullopt;
+  return Openness{found, "it may take elements in any order"};
 }
 
 namespace {
