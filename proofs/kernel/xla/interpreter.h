@@ -164,6 +164,10 @@ struct Fraction {
   double numerator = 0, denominator = 1;
 };
 Fraction fraction_of(double value, const Type& type);
+/// Nearly the largest number of a floating-point type: what is larger may be infinite.
+inline double largest(const Type& type) {
+  return type.digits == 53 ? 1.7e308 : type.digits == 11 ? 65504.0 : 3.3e38;
+}
 /// The number of a floating-point type that XLA converts a number to; infinite beyond the type.
 double rounded(double value, const Type& type);
 double real_literal(std::string_view text, const Type& type);

@@ -22,11 +22,6 @@ bool are_one(const Cell& a, const Cell& b) {
   return a.low == b.low && a.high == b.high && a.value == b.value;
 }
 
-double largest_of(const Type& type) {
-  return type.digits == 53   ? std::numeric_limits<double>::max()
-         : type.digits == 11 ? 65504
-                             : 3.38e38;
-}
 bool is_normal(double number) { return std::fabs(number) > 1e-280; }
 
 /// Whether a result in double precision is that of real numbers, for operands that are.
@@ -62,6 +57,18 @@ bool is_exact(Op op, double a, double b, double result) {
 
 /// Of two numbers that may be either way round the larger or smaller may be either.
 bool takes_one(Op op) { return op == Op::Maximum || op == Op::Minimum; }
+
+/// By what a number is computed: an operation, with `digits` to which it rounds, of these numbers.
+std::uint64_t computation_of(Op op, int digits, Cells x) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> numbers;
+  for (const Cell& each : x)
+    numbers.emplace_back(std::bit_cast<std::uint64_t>(each.low), each.value);
+  if (op == Op::Add || op == Op::Multiply || takes_one(op))
+    std::sort(numbers.begin(), numbers.end());
+  Hash hash(static_cast<std::uint64_t>(op), static_cast<std::uint64_t>(digits));
+  for (const auto& [number, computation] : numbers) hash.add(number).add(computation);
+  return hash.result();
+}
 
 /// Whether a function has a pole where its operand is, exactly. At others the sign of a zero, which
 /// no real number has, decides.
@@ -115,7 +122,7 @@ std::optional<Cell> real_with_error(Op op, const Type& type, Cells x) {
                              : 0;
     return error == 0 ? exact(value) : inexact(value, error, 0);
   }
-  if (std::isfinite(value) && std::fabs(value) > largest_of(type)) return std::nullopt;
+  if (std::isfinite(value) && std::fabs(value) > largest(type)) return std::nullopt;
   const bool is_by_sign = op == Op::Atan2 && x[0].low == 0 && x[1].low <= 0;
   if (std::isnan(value) || is_by_sign) return std::nullopt;
   if (std::isinf(value)) return is_at_pole(op, x) ? std::optional(exact(value)) : std::nullopt;
@@ -157,14 +164,7 @@ std::optional<Cell> real_with_error(Op op, const Type& type, Cells x) {
   if (error == 0) return exact(value);
   if (takes_one(op) && error_of(x[0]) + error_of(x[1]) < std::fabs(x[0].low - x[1].low))
     return x[x[0].low == value ? 0 : 1];
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> computations;
-  for (const Cell& each : x)
-    computations.emplace_back(std::bit_cast<std::uint64_t>(each.low), each.value);
-  if (op == Op::Add || op == Op::Multiply || takes_one(op))
-    std::sort(computations.begin(), computations.end());
-  Hash hash(static_cast<std::uint64_t>(op), 0);
-  for (const auto& [number, computation] : computations) hash.add(number).add(computation);
-  return inexact(value, error, hash.result());
+  return inexact(value, error, computation_of(op, 0, x));
 }
 
 /// Nothing where the errors of operands decide what a comparison or conversion makes.
@@ -207,11 +207,9 @@ std::optional<Cell> computed_with_errors(const Elementwise& operation, Cells ope
   if (op == Op::Convert && operation.to.is_float()) {
     const Cell& x = operands[0];
     if (!std::isfinite(x.low) || rounded(x.low, operation.to) == x.low) return x;
-    if (std::fabs(x.low) > largest_of(operation.to)) return std::nullopt;
-    Hash hash(static_cast<std::uint64_t>(op), static_cast<std::uint64_t>(operation.to.digits));
-    hash.add(std::bit_cast<std::uint64_t>(x.low)).add(x.value);
+    if (std::fabs(x.low) > largest(operation.to)) return std::nullopt;
     const double error = std::fabs(x.low) * std::ldexp(1, -operation.to.digits);
-    return inexact(x.low, error_of(x) + error, hash.result());
+    return inexact(x.low, error_of(x) + error, computation_of(op, operation.to.digits, operands));
   }
   const bool is_conversion = op == Op::Convert || op == Op::BitcastConvert;
   return is_conversion || op == Op::Compare ? clear(operation, operands)

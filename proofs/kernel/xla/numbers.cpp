@@ -29,20 +29,6 @@ double unit_at(double value, const Type& type) {
   return std::ldexp(1, std::max(exponent - type.digits, least));
 }
 
-}  // namespace
-
-double rounded(double value, const Type& type) {
-  if (type.digits == 53) return value;
-  value = static_cast<double>(static_cast<float>(value));
-  if (type.digits == 24 || value == 0 || !std::isfinite(value)) return value;
-  const double unit = unit_at(value, type);
-  const double result = std::nearbyint(value / unit) * unit;
-  const double end = std::ldexp(1, type.digits == 11 ? 16 : 128);
-  return std::fabs(result) < end ? result : std::copysign(INFINITY, value);
-}
-
-namespace {
-
 std::uint64_t integer_operation(Op op, const Type& type, std::uint64_t a, std::uint64_t b) {
   const bool is_signed = type.kind == Type::Kind::Signed;
   const auto sa = static_cast<std::int64_t>(a);
@@ -370,6 +356,16 @@ Cell computed(const Elementwise& operation, Cells operands) {
   return whole(
       integer_operation(operation.op, from, a.value, operands.size() > 1 ? operands[1].value : 0),
       operation.to);
+}
+
+double rounded(double value, const Type& type) {
+  if (type.digits == 53) return value;
+  value = static_cast<double>(static_cast<float>(value));
+  if (type.digits == 24 || value == 0 || !std::isfinite(value)) return value;
+  const double unit = unit_at(value, type);
+  const double result = std::nearbyint(value / unit) * unit;
+  const double end = std::ldexp(1, type.digits == 11 ? 16 : 128);
+  return std::fabs(result) < end ? result : std::copysign(INFINITY, value);
 }
 
 Fraction fraction_of(double value, const Type& type) {

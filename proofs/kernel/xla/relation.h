@@ -569,7 +569,7 @@ class RelatedModules {
   std::optional<Fact> collective(const Node& node, const Fact& fact);  // relation_places.cpp
   std::optional<Fact> seen_as(const Fact& fact, const Index& hint);    // relation_manual.cpp
   // relation_exchange.cpp
-  std::optional<Fact> seen_in(const Facts& facts, const Index& hint);
+  std::optional<Fact> seen_in(const Node& node, const Facts& facts, const Index& hint);
   std::optional<Fact> counted_from(const Fact& fact, const Index& numbers);
   std::optional<Fact> chosen_by_index(const Facts& facts, const Index& hint);
   std::optional<Fact> exchanged(const Communication& communication, const Node& node,

@@ -26,39 +26,27 @@ Segment part_at(const Segment& segment, std::int64_t from, std::int64_t to) {
 /// The same array, of whose elements facts are known, as elements of what is made of these tensors:
 /// by a hint of starts, limits and strides of a slice of the one; by the hint of a dimension of the
 /// concatenation of all along it.
-std::optional<Fact> RelatedModules::seen_in(const Facts& facts, const Index& hint) {
+std::optional<Fact> RelatedModules::seen_in(const Node& node, const Facts& facts,
+                                            const Index& hint) {
   const std::size_t rank = facts[0]->places.size();
   for (const Fact* fact : facts) {
     if (fact->partial || fact->view || fact->share || fact->places.size() != rank)
       return std::nullopt;
   }
-  std::vector<std::size_t> operands, places;
-  const std::string kind = tensors_.at(facts[0]->tensor).kind;
-  for (const Fact* fact : facts) operands.push_back(fact->tensor);
   if (facts.size() == 1) {
-    if (rank == 0 || hint.size() != 3 * rank) return std::nullopt;
-    Form slice{"slice", "", {}};
-    for (auto at = hint.begin(); at != hint.end(); at += static_cast<std::ptrdiff_t>(rank))
-      slice.numbers.emplace_back(at, at + static_cast<std::ptrdiff_t>(rank));
-    const auto sizes = xla::sizes_of(slice, {tensors_.at(operands[0]).sizes});
-    if (!sizes || is_empty(*sizes)) return std::nullopt;
-    const Index nowhere(places_.devices(), 0);
-    for (std::size_t k = 0; k < rank; ++k) {
-      if (slice.numbers[2][k] != 1) return std::nullopt;
-      const std::size_t place = facts[0]->places[k];
-      places.push_back(places_.sliced(place, nowhere, places_.at(place).size, -slice.numbers[0][k],
-                                      (*sizes)[k]));
-    }
-    const auto tensor = tensors_.make(std::move(slice), std::move(operands), kind);
-    return tensor ? std::optional(Fact{0, *tensor, std::move(places), {}}) : std::nullopt;
+    // All of the array, as a slice of it.
+    const Form all{"slice", "", {Index(rank, 0), node.shape.sizes, Index(rank, 1)}};
+    return rank == 0 || hint.empty() ? std::nullopt : sliced(node, all, *facts[0], hint);
   }
   if (hint.size() != 1 || hint[0] < 0 || hint[0] >= std::ssize(facts[0]->places))
     return std::nullopt;
   const auto along = static_cast<std::size_t>(hint[0]);
-  places = facts[0]->places;
+  std::vector<std::size_t> operands;
+  std::vector<std::size_t> places = facts[0]->places;
   std::vector<Segments> devices(places_.devices());
   std::int64_t begin = 0;
   for (const Fact* fact : facts) {
+    operands.push_back(fact->tensor);
     for (std::size_t k = 0; k < rank; ++k) {
       const auto both = places_.meet(places[k], fact->places[k]);
       if (k != along && !both) return std::nullopt;
@@ -79,7 +67,8 @@ std::optional<Fact> RelatedModules::seen_in(const Facts& facts, const Index& hin
     begin += place.whole;
   }
   places[along] = places_.segments(places_.at(places[along]).size, begin, std::move(devices));
-  const auto tensor = tensors_.make({"concatenate", "", {hint}}, std::move(operands), kind);
+  const auto tensor = tensors_.make({"concatenate", "", {hint}}, std::move(operands),
+                                    tensors_.at(facts[0]->tensor).kind);
   return tensor ? std::optional(Fact{0, *tensor, std::move(places), {}}) : std::nullopt;
 }
 

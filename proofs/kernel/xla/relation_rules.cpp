@@ -60,7 +60,7 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
       facts.push_back(&facts_[each]);
     }
     const bool is_border = list.size() == 1 && hint.size() == 1;
-    return checked(number, is_border ? seen_as(*facts[0], hint) : seen_in(facts, hint));
+    return checked(number, is_border ? seen_as(*facts[0], hint) : seen_in(node, facts, hint));
   }
   if (local_.results.contains(number)) return after_loop(number, list, hint);
   Facts facts;

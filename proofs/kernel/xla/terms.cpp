@@ -188,9 +188,9 @@ auto Terms::shifted(const Cell& a) -> Shifted {
 }
 
 auto Terms::pieces_of(const Cell& a) const -> const Pieces* {
-  // Under too many conditions it is a number like any other: they may not end.
-  constexpr std::size_t kMostNested = 8;
-  if (pieces_.empty() || a.is_known() || conditions_.size() > kMostNested) return nullptr;
+  // Functions of several integers may be pieces of each other: so deep in cases it is opaque.
+  constexpr std::size_t kMaxDepth = 8;
+  if (pieces_.empty() || a.is_known() || conditions_.size() > kMaxDepth) return nullptr;
   return pieces_.find(a.value, conditions_);
 }
 
@@ -216,12 +216,7 @@ Cell Terms::from_pieces(const Pieces& pieces) {
     const Cell own = narrowed(value, integer, from, upto);
     if (!flat.empty() && flat.back().value.value == own.value) {
       Cell& last = flat.back().value;
-      last.low = std::min(last.low, own.low);
-      last.high = std::max(last.high, own.high);
-      last.nan = last.nan || own.nan;
-      last.is_unreal = last.is_unreal || own.is_unreal;
-      last.low_is_assumed = last.low_is_assumed || own.low_is_assumed;
-      last.high_is_assumed = last.high_is_assumed || own.high_is_assumed;
+      last = with_bounds(last, bounds_of_either(last, own));
       flat.back().upto = upto;
     } else {
       flat.push_back({upto, own});
@@ -244,12 +239,7 @@ Cell Terms::from_pieces(const Pieces& pieces) {
   Cell bounds = flat[0].value;
   bool are_bounded = true;
   for (const Piece& piece : flat) {
-    bounds.low = std::min(bounds.low, piece.value.low);
-    bounds.high = std::max(bounds.high, piece.value.high);
-    bounds.nan = bounds.nan || piece.value.nan;
-    bounds.is_unreal = bounds.is_unreal || piece.value.is_unreal;
-    bounds.low_is_assumed = bounds.low_is_assumed || piece.value.low_is_assumed;
-    bounds.high_is_assumed = bounds.high_is_assumed || piece.value.high_is_assumed;
+    bounds = bounds_of_either(bounds, piece.value);
     are_bounded = are_bounded && is_bounded(piece.value);
   }
   Cell result = flat[0].value;

@@ -14,7 +14,8 @@ namespace p2::kernel::xla {
 __extension__ using Wide = unsigned __int128;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kExact = 9007199254740992.0;  // 2^53
-constexpr double kMaxInput = 1e4;              ///< of real numbers, for what is finite
+constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+constexpr double kMaxInput = 1e4;  ///< of real numbers, for what is finite
 
 /// Residues modulo a prime below 2^61.
 struct Field {
@@ -55,10 +56,6 @@ std::uint64_t random_order(Hash& hash);
 inline double below(double x) { return std::nextafter(x, -kInfinity); }
 inline double above(double x) { return std::nextafter(x, kInfinity); }
 
-inline double largest(const Type& type) {
-  return type.digits == 53 ? 1.7e308 : type.digits == 11 ? 65504.0 : 3.3e38;
-}
-
 inline bool is_bounded(const Cell& a) {
   return !a.nan && std::isfinite(a.low) && std::isfinite(a.high);
 }
@@ -79,6 +76,17 @@ inline Cell unbounded(Cell cell) {
   return cell;
 }
 
+/// Bounds of what is one of two.
+inline Cell bounds_of_either(const Cell& a, const Cell& b) {
+  return {0,
+          0,
+          std::min(a.low, b.low),
+          std::max(a.high, b.high),
+          a.nan || b.nan,
+          a.low_is_assumed || b.low_is_assumed,
+          a.high_is_assumed || b.high_is_assumed,
+          a.is_unreal || b.is_unreal};
+}
 inline Cell with_bounds(Cell cell, const Cell& bounds) {
   const std::uint64_t value = cell.value, exponent = cell.exponent;
   cell = bounds;
@@ -319,13 +327,12 @@ class Terms : public Arithmetic {
     return complement(a).value == b.value ? number(1) : maximum(a, b);
   }
   Cell positive(const Cell& a) {
-    if (is_at_least(a, std::numeric_limits<double>::denorm_min())) return number(1);
+    if (is_at_least(a, kLeast)) return number(1);
     if (is_at_most(a, 0)) return {};
     return drawn(Hash(key_).add("positive").add(a.value), 0, 1);
   }
   Cell is_zero(const Cell& a) {
     if (a.value == 0) return number(1);
-    constexpr double kLeast = std::numeric_limits<double>::denorm_min();
     if (is_at_least(a, kLeast) || is_at_most(a, -kLeast)) return {};
     return drawn(Hash(key_).add("zero").add(std::min(a.value, field_.negative(a.value))), 0, 1);
   }

@@ -3,12 +3,6 @@
 #include "proofs/kernel/xla/terms.h"
 
 namespace p2::kernel::xla {
-namespace {
-
-constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr double kLeast = std::numeric_limits<double>::denorm_min();
-
-}  // namespace
 
 Cell Terms::exponential(const Cell& a, const Type& type) {
   if (a.value == 0) return number(1);
@@ -20,7 +14,9 @@ Cell Terms::exponential(const Cell& a, const Type& type) {
   result.is_unreal = a.is_unreal;
   if (is_bounded(a)) {
     // Greater than 0, however small; and finite, however large.
-    result.low = a.low_is_assumed ? 0 : std::min(kLargest, std::exp(a.low) * (1 - 1e-14));
+    result.low = a.low_is_assumed
+                     ? 0
+                     : std::min(std::numeric_limits<double>::max(), std::exp(a.low) * (1 - 1e-14));
     result.high = std::max(kLeast, std::exp(a.high) * (1 + 1e-14));
     result.high_is_assumed = a.high_is_assumed;
   }
@@ -154,14 +150,7 @@ Cell Terms::unreal_compared(Direction direction, const Cell& x, const Cell& y, c
 Cell Terms::select(const Cell& condition, const Cell& yes, const Cell& no, const Type& type) {
   if (condition.is_known()) return condition.low != 0 ? yes : no;
   if (yes.value == no.value) return yes;
-  const Cell bounds{0,
-                    0,
-                    std::min(yes.low, no.low),
-                    std::max(yes.high, no.high),
-                    yes.nan || no.nan,
-                    yes.low_is_assumed || no.low_is_assumed,
-                    yes.high_is_assumed || no.high_is_assumed,
-                    yes.is_unreal || no.is_unreal};
+  const Cell bounds = bounds_of_either(yes, no);
   if (is_bounded(yes) && is_bounded(no) && !bounds.is_unreal)
     return with_bounds(plain_sum(no, plain_product(condition, plain_sum(yes, negative(no)))),
                        bounds);
@@ -200,8 +189,7 @@ Cell Terms::real(const Elementwise& operation, Cells operands) {
     const Cell operand[] = {x};
     return real({op, type, type}, operand);
   };
-  if (operation.op == Op::Atan2 && a.value == 0 &&
-      !is_at_least(operands[1], std::numeric_limits<double>::denorm_min()))
+  if (operation.op == Op::Atan2 && a.value == 0 && !is_at_least(operands[1], kLeast))
     return arbitrary(type);  // by the sign of a zero
   bool all_known = operation.op != Op::Exponential;
   for (const Cell& operand : operands) all_known = all_known && operand.is_known();
