@@ -38,17 +38,31 @@ std::shared_ptr<const Module> module_of(const std::string& text) {
   return std::make_shared<const Module>(read_hlo("test.hlo", text));
 }
 
-std::variant<CertificateFiles, std::string> certified_equal(const std::string& before,
-                                                            const std::string& after) {
+namespace {
+
+std::variant<CertificateFiles, std::string> certified(const std::string& before,
+                                                      const std::string& after, Outcome outcome,
+                                                      int partitions) {
   ModuleDecision decision;
-  decision.outcome = Outcome::Established;
-  decision.devices.partitions = 2;
+  decision.outcome = outcome;
+  decision.devices.partitions = partitions;
   decision.relation = std::make_shared<const ModuleRelation>();
   return module_certificate({before, after}, decision, {});
 }
 
+}  // namespace
+
+std::variant<CertificateFiles, std::string> certified_equal(const std::string& before,
+                                                            const std::string& after) {
+  return certified(before, after, Outcome::Established, 2);
+}
+
 bool is_certified(const std::string& before, const std::string& after) {
   return std::holds_alternative<CertificateFiles>(certified_equal(before, after));
+}
+
+bool is_certified_different(const std::string& before, const std::string& after) {
+  return std::holds_alternative<CertificateFiles>(certified(before, after, Outcome::Refuted, 1));
 }
 
 ModuleDecision compared(const std::string& before, const std::string& after,

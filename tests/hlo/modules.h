@@ -25,6 +25,8 @@ std::variant<CertificateFiles, std::string> certified_equal(const std::string& b
                                                             const std::string& after);
 /// Whether it accepts one.
 bool is_certified(const std::string& before, const std::string& after);
+/// Whether it accepts one that they differ, on one device.
+bool is_certified_different(const std::string& before, const std::string& after);
 
 /// The outcome and the rule: `valid`, `invalid contributions`, …
 std::string summary(const ModuleDecision& decision);

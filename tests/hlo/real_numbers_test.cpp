@@ -2,12 +2,10 @@
 // rounded or by the sign of a zero; and what it still has to.
 
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "proofs/certificate/subject_certificates.h"
 #include "tests/hlo/modules.h"
 
 namespace p2::hlo {
@@ -22,16 +20,6 @@ struct Programs {
 std::string module_of_lines(const std::string& lines) {
   return "HloModule m\n\nENTRY e {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n" + lines +
          "}\n";
-}
-
-/// Whether p2-check accepts that the modules differ.
-bool is_certified_different(const std::string& before, const std::string& after) {
-  ModuleDecision decision;
-  decision.outcome = Outcome::Refuted;
-  decision.devices.partitions = 1;
-  decision.relation = std::make_shared<const ModuleRelation>();
-  return std::holds_alternative<CertificateFiles>(
-      module_certificate({before, after}, decision, {}));
 }
 
 const std::string kTrue = "  ROOT r = pred[] constant(true)\n";
