@@ -177,14 +177,14 @@ struct NotShards {
   bool is_understood = true;  ///< otherwise they may be
 };
 
-/// Relates the arrays of a global module to those of a partitioned one.
+/// Relates the arrays of a global module, each a `what`, to those of a partitioned one.
 std::optional<NotShards> relate(const char* what, const std::vector<ArrayShape>& global,
                                 const std::vector<ArrayShape>& shards,
                                 const std::vector<std::string>& texts, const Devices& devices,
                                 const Module& module, std::vector<TensorRelation>& relations) {
   if (global.size() != shards.size() || texts.size() != global.size()) {
-    return NotShards{fmt::format("The unpartitioned module has {} {}, the partitioned one {}.",
-                                 global.size(), what, shards.size())};
+    return NotShards{fmt::format("{}s: {} of the unpartitioned module, {} of the partitioned one.",
+                                 what, global.size(), shards.size())};
   }
   for (std::size_t i = 0; i < global.size(); ++i) {
     const auto sharding = sharding_of(texts[i], global[i], devices, module);
@@ -197,7 +197,10 @@ std::optional<NotShards> relate(const char* what, const std::vector<ArrayShape>&
         global[i].type != shards[i].type || global[i].foreign != shards[i].foreign) {
       return NotShards{fmt::format(
           "{} {} is {} before partitioning, {} on every device, and its sharding is {}.", what, i,
-          to_string(global[i]), to_string(shards[i]), texts[i].empty() ? "not given" : texts[i])};
+          to_string(global[i]), to_string(shards[i]),
+          texts[i].empty() ? "not given: compare with the module before the partitioner, in which "
+                             "XLA has chosen it, or say it with --relate"
+                           : texts[i])};
     }
     relations.push_back(tiled(*sharding, global[i], static_cast<std::uint32_t>(i), devices));
   }
@@ -326,12 +329,14 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   relation.mesh = mesh_axes(global.meshes, devices.partitions);
   relation.before = first ? Form::Global : Form::Partitioned;
   relation.after = first ? Form::Partitioned : Form::Global;
-  auto mismatch = relate("inputs", inputs_of(global), inputs_of(partitioned),
+  auto mismatch = relate("Input", inputs_of(global), inputs_of(partitioned),
                          input_shardings(global, partitioned), devices, global, relation.inputs);
+  // Shardings by which smaller inputs fit are those of the partitioner.
+  const bool is_partitioning = !mismatch && !same_shapes(inputs_of(before), inputs_of(after));
   if (!mismatch) {
     const auto relate_outputs = [&](bool of_parts) {
       relation.outputs.clear();
-      return relate("outputs", outputs_of(global), outputs_of(partitioned),
+      return relate("Output", outputs_of(global), outputs_of(partitioned),
                     output_shardings(global, partitioned, of_parts), devices, global,
                     relation.outputs);
     };
@@ -349,8 +354,9 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   relation.mismatch = std::move(mismatch->reason);
   if (same && mismatch->is_understood) return ModuleRelation{};  // shardings that are left over
   if (global_before != global_after) return relation;
-  relation.mismatch_is_certain =
-      !global_before && before.partitions.value_or(2) > 1 && after.partitions.value_or(2) > 1;
+  relation.mismatch_is_certain = !is_partitioning && !global_before &&
+                                 before.partitions.value_or(2) > 1 &&
+                                 after.partitions.value_or(2) > 1;
   if (relation.mismatch_is_certain) {
     relation.before = relation.after = Form::Partitioned;
     const bool inputs = !same_shapes(inputs_of(before), inputs_of(after));

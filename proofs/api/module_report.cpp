@@ -122,9 +122,10 @@ std::string relation_text(const ModuleDecision& decision) {
   if (decision.before == decision.after) {
     return decision.before == hlo::Form::Global ? "Both modules are unpartitioned." : "";
   }
-  return fmt::format("The module {} is unpartitioned; the shardings of its tensors: {}.",
+  const std::string placements = placements_text(decision.placements);
+  return fmt::format("The module {} is unpartitioned{}.",
                      decision.before == hlo::Form::Global ? "before" : "after",
-                     placements_text(decision.placements));
+                     placements.empty() ? "" : "; the shardings of its tensors: " + placements);
 }
 
 Json json_of(const ModuleSubject& subject, const ModuleDecision& decision,

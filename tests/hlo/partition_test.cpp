@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "engine/hlo/sharding.h"
 #include "tests/hlo/modules.h"
@@ -344,6 +345,27 @@ std::string reading(const std::string& text, std::size_t rank, std::int64_t part
     for (const std::int64_t each : *numbers) all += std::to_string(each);
   }
   return all;
+}
+
+TEST_CASE("an output whose sharding XLA chooses is no difference in signature") {
+  // As JAX writes it before the partitioner: of parameters alone.
+  const auto text = [](const char* sizes, const std::string& sharding, const char* entry) {
+    return module_of(fmt::format("  x = f32[{0}] parameter(0){1}\n  ROOT y = f32[{0}] tanh(x)\n",
+                                 sizes, sharding),
+                     entry);
+  };
+  const std::string cut = ", sharding={devices=[4,1]<=[4]}";
+  const std::string whole = text("8,6", cut, "main");
+  for (const char* const entry : {"main", "main_spmd"}) {
+    const ModuleDecision decision = compared(whole, text("2,6", "", entry));
+    CHECK(decision.outcome == Outcome::Undecided);
+    CHECK(decision.reason.find("compare with the module before the partitioner") !=
+          std::string::npos);
+  }
+  // Inputs that do not fit differ, as before.
+  CHECK(summary(compared(whole, text("3,6", "", "main_spmd"))) == "invalid signature");
+  CHECK(summary(compared(text("8,6", "", "main"), text("2,6", "", "main_spmd"))) ==
+        "invalid signature");
 }
 
 TEST_CASE("shardings are read as XLA and Shardy print them") {
