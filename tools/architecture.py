@@ -45,9 +45,10 @@ LIMITS = {
     # claim and its writer, and sums of which devices have some summands.
     # 4 for the hash tables and the SHA-256 of p2-check, which is faster and longer than it was, and for what
     # certificates say of relations; 2 for the search for a relation, which was one long file.
-    # 5 are for relations of modules as a backend leaves them: bitcasts by layouts, expanded gathers, places of
-    # dimensions that are put together, and one form of what is moved and of contractions of it.
-    "product_files": 600,
+    # 8 are for relations of modules as a backend leaves them: bitcasts and their layouts, expanded gathers, places
+    # of dimensions that are put together, one form of what is moved, of contractions of it, of functions of elements,
+    # and a header for these tensors.
+    "product_files": 603,
     "single_client_headers": 12,
     "cli_lines": 4999,
     "solver_headers": 2,

@@ -141,6 +141,14 @@ class LoopSearch {
         }
       }
     }
+    // Two counters may have become one.
+    for (const std::size_t number : variables) {
+      if (used.contains(number) || !sizes_of(modules_.variables()[number].tensor).empty()) continue;
+      for (std::size_t array = 0; array < loop_.first.size(); ++array) {
+        if (!needed_[loop_.variables[array]]) continue;
+        if (const auto first = first_of(array, number)) all.push_back({array, number, *first});
+      }
+    }
     return all;
   }
 

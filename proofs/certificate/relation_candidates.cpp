@@ -12,6 +12,10 @@ using kernel::xla::Index;
 using kernel::xla::Node;
 using kernel::xla::Tensors;
 
+bool is_elementwise(const std::string& opcode) {
+  return kernel::xla::op_called(opcode) || opcode == "mulhi";
+}
+
 /// Sizes of a whole tensor after a reshape of arrays: where a group of dimensions has more
 /// elements in the whole, the first of its dimensions is larger; or that which segments begin with,
 /// which are `runs` long and as far apart, if there are several.
@@ -57,8 +61,11 @@ Index reshaped(const Index& own, const Index& whole, const Index& to,
 
 bool RelationSearch::derive_all(std::size_t node, const std::vector<Numbers>& choices,
                                 const Index& hint) {
+  // Those about tensors that the module has come first: they lead to others that it has.
+  const auto is_known = [&](std::size_t fact) { return modules_.facts()[fact].tensor < whole_; };
   std::vector<Numbers> all = {{}};
-  for (const Numbers& each : choices) {
+  for (Numbers each : choices) {
+    std::stable_partition(each.begin(), each.end(), is_known);
     std::vector<Numbers> next;
     for (const Numbers& begin : all) {
       for (const std::size_t fact : each) {
@@ -69,8 +76,14 @@ bool RelationSearch::derive_all(std::size_t node, const std::vector<Numbers>& ch
     }
     all = std::move(next);
   }
+  const auto others = std::stable_partition(all.begin(), all.end(), [&](const Numbers& facts) {
+    return std::all_of(facts.begin(), facts.end(), is_known);
+  });
   bool found = false;
-  for (const Numbers& facts : all) found = derive(node, facts, hint) || found;
+  for (auto facts = all.begin(); facts != all.end(); ++facts) {
+    if (facts == others && found && modules_.has_own() && is_known(of_[node].back())) break;
+    found = derive(node, *facts, hint) || found;
+  }
   return found;
 }
 
@@ -89,7 +102,7 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
     }
   }
   if (opcode == "constant") {
-    derive(node, {}, sizes);
+    if (!derive(node, {}, sizes) && sizes == own_sizes(node)) derive(node, {}, {});
   } else if (opcode == "all-gather") {
     // Of the same tensor.
     request(here.operands[0], sizes);
@@ -104,7 +117,7 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
       operand.push_back(sizes.at(static_cast<std::size_t>(each)));
     request(here.operands[0], operand);
     derive_all(node, {with_sizes(here.operands[0], operand)}, sizes);
-  } else if (kernel::xla::op_called(opcode)) {
+  } else if (is_elementwise(opcode)) {
     by_elements(node, sizes);
   } else if (opcode == "transpose") {
     const Index order = here.instruction->numbers("dimensions");
@@ -153,6 +166,25 @@ bool RelationSearch::by_elements(std::size_t node, const Index& sizes) {
   return derive_all(node, choices, {});
 }
 
+void RelationSearch::longer_iotas(std::size_t node) {
+  constexpr std::size_t kMost = 2;
+  const Node& here = modules_.local().nodes[node];
+  const auto along = static_cast<std::size_t>(here.instruction->number("iota_dimension", 0));
+  std::set<std::int64_t> lengths;
+  for (const std::size_t tensor : made_of(SIZE_MAX, "iota")) {
+    const Tensors::Tensor& line = modules_.tensors().at(tensor);
+    const bool is_longer = line.sizes[0] > own_sizes(node)[along];
+    if (tensor >= whole_ || lengths.size() == kMost) break;
+    if (is_longer && line.kind == kernel::xla::kind_of(here.shape.type))
+      lengths.insert(line.sizes[0]);
+  }
+  for (const std::int64_t length : lengths) {
+    Index sizes = own_sizes(node);
+    sizes[along] = length;
+    request(node, sizes);
+  }
+}
+
 void RelationSearch::by_counted(std::size_t node, const Numbers& facts) {
   for (const std::size_t fact : facts) {
     if (modules_.tensors().counted(modules_.facts()[fact].tensor)) derive(node, {fact}, {});
@@ -169,6 +201,7 @@ void RelationSearch::relate(std::size_t node) {
   }
   if (here.operands.empty()) {
     derive(node, {}, {});
+    if (opcode == "iota") longer_iotas(node);
     return;
   }
   const Numbers first = of_[here.operands[0]];
@@ -176,7 +209,7 @@ void RelationSearch::relate(std::size_t node) {
     for (const std::size_t fact : first) derive(node, {fact}, {});
     return;
   }
-  if (kernel::xla::op_called(opcode)) {
+  if (is_elementwise(opcode)) {
     std::set<Index> wanted;
     for (const std::size_t each : here.operands) {
       if (own_sizes(each).empty() && !own_sizes(node).empty()) continue;
@@ -436,11 +469,12 @@ void RelationSearch::broadcasts(std::size_t node, const Numbers& facts) {
   const Index dimensions = modules_.local().nodes[node].instruction->numbers("dimensions");
   if (dimensions.empty()) return;
   for (const std::size_t fact : facts) {
+    bool found = false;
     for (const std::size_t tensor : made_of(modules_.facts()[fact].tensor, "broadcast")) {
       const Tensors::Tensor& whole = modules_.tensors().at(tensor);
-      if (whole.form.numbers[0] == dimensions) derive(node, {fact}, whole.sizes);
+      if (whole.form.numbers[0] == dimensions) found = derive(node, {fact}, whole.sizes) || found;
     }
-    if (!of_[node].empty()) continue;
+    if (found) continue;
     // Most often a new dimension is not cut.
     Index sizes = own_sizes(node);
     for (std::size_t k = 0; k < dimensions.size(); ++k)

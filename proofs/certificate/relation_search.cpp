@@ -13,8 +13,9 @@ namespace {
 using kernel::xla::RelatedModules;
 using kernel::xla::Relation;
 
-constexpr std::size_t kMaxFacts = 6;  ///< of one node
-constexpr int kMaxDepth = 1000;       ///< of nodes whose sizes are asked for
+constexpr std::size_t kMaxFacts = 6;   ///< of one node
+constexpr std::size_t kMaxKnown = 10;  ///< of which the last are of tensors that the module has
+constexpr int kMaxDepth = 1000;        ///< of nodes whose sizes are asked for
 
 }  // namespace
 
@@ -84,7 +85,7 @@ std::optional<std::size_t> RelationSearch::answer_to(std::size_t output, const R
 }
 
 void RelationSearch::add(std::size_t node, std::vector<ProgramFact> others, Fact fact) {
-  if (of_[node].size() < kMaxFacts) add_new({node, {}, {}, std::move(others)}, std::move(fact));
+  if (!is_full(node, fact.tensor)) add_new({node, {}, {}, std::move(others)}, std::move(fact));
 }
 
 void RelationSearch::relate_nodes(std::size_t begin, std::size_t end) {
@@ -137,14 +138,18 @@ void RelationSearch::forget(std::size_t facts) {
   }
 }
 
+bool RelationSearch::is_full(std::size_t node, std::size_t tensor) const {
+  return of_[node].size() >= (tensor < whole_ ? kMaxKnown : kMaxFacts);
+}
+
 bool RelationSearch::derive(std::size_t node, const Numbers& facts, const Index& hint, bool total) {
-  if (of_[node].size() >= kMaxFacts) return false;
+  if (of_[node].size() >= kMaxKnown) return false;
   Line line{node, facts, hint};
   const auto [tried, is_new] = tried_.insert(line);
   if (!is_new) return false;
   tried_by_.emplace_back(lines_.size(), tried);
   auto fact = modules_.follows(node, facts, hint);
-  if (!fact) return false;
+  if (!fact || is_full(node, fact->tensor)) return false;
   const auto& places = modules_.places();
   if (total && !std::all_of(fact->places.begin(), fact->places.end(),
                             [&](std::size_t place) { return places.is_total(place); }))

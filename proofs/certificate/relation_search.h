@@ -79,6 +79,8 @@ class RelationSearch {
   /// Whether there is a fact by this line; it is added unless it is known, as the last about the
   /// node. With `total`, only where every device has some of the tensor.
   bool derive(std::size_t node, const Numbers& facts, const Index& hint, bool total = false);
+  /// Whether the node has enough facts without another one, about this tensor.
+  bool is_full(std::size_t node, std::size_t tensor) const;
   /// Forgets all facts from this number on.
   void forget(std::size_t facts);
 
@@ -111,6 +113,8 @@ class RelationSearch {
   bool derive_all(std::size_t node, const std::vector<Numbers>& choices, const Index& hint);
   /// Operands that are scalars are so in the whole.
   bool by_elements(std::size_t node, const Index& sizes);
+  /// Of an iota, such as the module has that are longer.
+  void longer_iotas(std::size_t node);
   /// Of indices that count up along a dimension, and a number that devices know.
   void by_counted(std::size_t node, const Numbers& facts);
   void broadcasts(std::size_t node, const Numbers& facts);

@@ -51,6 +51,8 @@ constexpr const char* kAlongB =
 std::vector<Pair> loop_pairs();
 /// Right pairs with other layouts, and with what a compiler expands or joins.
 std::vector<Pair> moved_pairs();
+/// Right pairs as compilers write them after the partitioner.
+std::vector<Pair> compiled_pairs();
 /// Right pairs of look-ups at tables of indices that are data.
 std::vector<Pair> looked_up_pairs();
 /// Right pairs, these among them: of every rule a case to which it applies.

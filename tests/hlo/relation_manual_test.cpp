@@ -140,6 +140,76 @@ TEST_CASE("what devices compute each for itself is not exchanged as one tensor")
   }
 }
 
+TEST_CASE("branches that communicate are related where all devices take the same one") {
+  const std::string computations = "kept {\n  m = f32[2,8] parameter(0)\n" + kNegated +
+                                   "  ROOT r = f32[2,8] copy(n)\n}\n"
+                                   "summed {\n  m = f32[2,8] parameter(0)\n" +
+                                   kNegated + sum(kAlongA) + "  ROOT r = f32[2,8] copy(s)\n}\n";
+  const auto pair = [&](const std::string& number) {
+    const std::string choice = number +
+                               "  i = s32[] convert(d)\n  r = f32[2,8] conditional(i, m, m), "
+                               "branch_computations={kept, summed}\n";
+    return Pair{rows(choice), kLocal + choice + kRoot, "a. _ -> a.", computations, computations};
+  };
+  const std::string same = "  d = u32[] parameter(1)\n";
+  CHECK(verdict_of(pair(same)) == Verdict::Accepted);
+  // By what differs from device to device; also where the other module sums, and then chooses.
+  const std::string own_number = "  d = s32[] reshape(k)\n";
+  const std::string chosen = own_number + "  z = s32[] constant(0)\n" + kNegated + sum(kAlongA) +
+                             "  c = pred[] compare(d, z), direction=EQ\n"
+                             "  cs = pred[2,8] broadcast(c), dimensions={}\n"
+                             "  r = f32[2,8] select(cs, n, s)\n";
+  const std::string taken = own_number +
+                            "  r = f32[2,8] conditional(d, m, m), "
+                            "branch_computations={kept, summed}\n";
+  const std::string cut = "sharding={devices=[2,2]<=[4] last_tile_dim_replicate}";
+  const std::string numbers = fmt::format(
+      "  ks = s32[2] parameter(1)\n"
+      "  kc = s32[2] custom-call(ks), custom_call_target=\"Sharding\", {}\n"
+      "  k = s32[1] custom-call(kc), custom_call_target=\"SPMDFullToShardShape\", "
+      "sharding={{manual}}\n",
+      cut);
+  // Nor where both branches are alike: those that wait in one wait for ever.
+  const std::string alike = own_number +
+                            "  r = f32[2,8] conditional(d, m, m), "
+                            "branch_computations={summed, summed}\n";
+  const std::string summed = kNegated + sum(kAlongA) + "  r = f32[2,8] copy(s)\n";
+  const std::string local_numbers = kLocal + "  k = s32[1] parameter(1)\n";
+  CHECK(verdict_of({rows(numbers + alike), local_numbers + summed + kRoot, "a. a -> a.",
+                    computations, ""}) == Verdict::Incomplete);
+  CHECK(verdict_of({rows(numbers + summed), local_numbers + summed + kRoot, "a. a -> a."}) ==
+        Verdict::Accepted);
+  for (const bool is_before : {false, true}) {
+    for (const bool is_after : {false, true}) {
+      const Pair mixed = {
+          rows(numbers + (is_before ? taken : chosen)),
+          kLocal + "  k = s32[1] parameter(1)\n" + (is_after ? taken : chosen) + kRoot,
+          "a. a -> a.", is_before ? computations : "", is_after ? computations : ""};
+      CHECK(verdict_of(mixed) == (is_before || is_after ? Verdict::Incomplete : Verdict::Accepted));
+    }
+  }
+}
+
+TEST_CASE("what is gathered along another dimension in between is the same") {
+  const auto gathered = [](const char* dimensions) {
+    return kNegated + fmt::format(
+                          "  g = f32[4,8] all-gather(n), dimensions={{0}}, {}\n"
+                          "  p = f32[2,2,8] reshape(g)\n"
+                          "  t = f32[2,2,8] transpose(p), dimensions={{{}}}\n"
+                          "  r = f32[2,16] reshape(t)\n",
+                          kAlongA, dimensions);
+  };
+  const std::string straight =
+      kNegated + fmt::format("  r = f32[2,16] all-gather(n), dimensions={{1}}, {}\n", kAlongA);
+  const std::string before =
+      part(straight) +
+      end("2,16", "4,16", "sharding={devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}");
+  const std::string root = "  ROOT o = f32[2,16] copy(r)\n";
+  CHECK(verdict_of({before, kLocal + straight + root, "a. -> b."}) == Verdict::Accepted);
+  CHECK(verdict_of({before, kLocal + gathered("1,0,2") + root, "a. -> b."}) == Verdict::Accepted);
+  CHECK(verdict_of({before, kLocal + gathered("0,1,2") + root, "a. -> b."}) == Verdict::Incomplete);
+}
+
 TEST_CASE("a loop in a manual part is related where all devices go on together") {
   const auto loop = [](const std::string& bound) {
     return "loop_body {\n  p = (s32[], f32[2,8]) parameter(0)\n"

@@ -26,13 +26,6 @@ using kernel::xla::Shape;
 using kernel::xla::Tensors;
 using kernel::xla::type_called;
 
-Shape shape_of(const char* type, const Index& sizes) {
-  Shape shape;
-  shape.type = type_called(type);
-  shape.sizes = sizes;
-  return shape;
-}
-
 std::int64_t elements(const Index& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
 }
@@ -344,11 +337,24 @@ Instruction bitcast_to(const Shape& shape) {
 TEST_CASE("a bitcast is the transposes and the reshape that keep elements where they are") {
   std::mt19937 random(1);
   const auto below = [&](std::size_t end) { return random() % end; };
-  int moved = 0, tiled = 0, refused = 0;
-  for (int k = 0; k < 20000; ++k) {
+  int moved = 0, tiled = 0, retiled = 0, refused = 0;
+  for (int k = 0; k < 40000; ++k) {
     const std::int64_t all = std::vector<std::int64_t>{1, 2, 6, 8, 12, 16, 24}[below(7)];
-    const std::vector<std::vector<Index>> tiles = {
-        {}, {}, {}, {{2, 4}}, {{4}}, {{2, 4}, {2, 1}}, {{1, 2}}, {{2, 2, 2}}};
+    const std::vector<std::vector<Index>> tiles = {{},
+                                                   {},
+                                                   {},
+                                                   {{2, 4}},
+                                                   {{4}},
+                                                   {{2, 4}, {2, 1}},
+                                                   {{1, 2}},
+                                                   {{4, 4}},
+                                                   {{1, 4}},
+                                                   {{4, 4}, {2, 1}},
+                                                   {{6, 4}, {3, 1}},
+                                                   {{6, 4}, {2, 1}},
+                                                   {{6, 4}, {4, 1}},
+                                                   {{4, 4}, {4, 1}},
+                                                   {{2, 2, 2}}};
     const auto drawn = [&] {
       Shape shape = shape_of("f32", {});
       std::int64_t left = all;
@@ -368,7 +374,7 @@ TEST_CASE("a bitcast is the transposes and the reshape that keep elements where 
     Shape from = drawn();
     Shape to = drawn();
     from.tiles = to.tiles = tiles[below(tiles.size())];
-    if (below(8) == 0) to.tiles = tiles[below(tiles.size())];
+    if (below(3) == 0) to.tiles = tiles[below(tiles.size())];
     const auto steps = kernel::xla::steps_of_bitcast(bitcast_to(to), from);
     if (!steps) {
       ++refused;
@@ -392,9 +398,11 @@ TEST_CASE("a bitcast is the transposes and the reshape that keep elements where 
     }
     moved += steps->size() > 1;
     tiled += !from.tiles.empty();
+    retiled += from.tiles != to.tiles;
   }
   CHECK(moved > 3000);
   CHECK(tiled > 1000);
+  CHECK(retiled > 100);
   CHECK(refused > 1000);
 }
 
@@ -422,6 +430,8 @@ TEST_CASE("a bitcast that reads elements otherwise is not taken as a move") {
   CHECK(steps(with("f32", {1, 3, 4}, {2, 1, 0}, tile), with("f32", {3, 4}, {1, 0}, tile)));
   CHECK(!steps(with("f32", {2, 3, 4}, {2, 1, 0}, tile), with("f32", {6, 4}, {1, 0}, tile)));
   CHECK(!steps(with("f32", {2, 6}, {1, 0}, tile), with("f32", {6, 2}, {1, 0}, tile)));
+  const std::vector<Index> rows_of_6 = {{6, 4}, {4, 1}}, rows_of_4 = {{4, 4}, {4, 1}};
+  CHECK(!steps(with("f32", {12, 4}, {1, 0}, rows_of_6), with("f32", {12, 4}, {1, 0}, rows_of_4)));
   CHECK(steps(x, x));
   CHECK(!steps(with("f32", {2, 3}, {1, 0}, {{0, 4}}), with("f32", {2, 3}, {1, 0}, {{0, 4}})));
 }

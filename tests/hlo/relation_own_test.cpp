@@ -105,13 +105,24 @@ class OwnTensors {
       }
       return all;
     }
+    if (form.text == "all-gather") {
+      for (const Index& group : form.numbers) {
+        Array joined{x[0].sizes, {}};
+        joined.sizes.insert(joined.sizes.begin(), std::ssize(group));
+        for (const std::int64_t each : group) {
+          const auto& cells = x.at(number(each)).cells;
+          joined.cells.insert(joined.cells.end(), cells.begin(), cells.end());
+        }
+        for (const std::int64_t each : group) all.at(number(each)) = joined;
+      }
+      return all;
+    }
     const bool is_sum = form.text.starts_with("all-reduce");
     const std::size_t along = is_sum ? 0 : number(form.numbers.at(0).at(0));
     for (std::size_t g = is_sum ? 0 : 1; g < form.numbers.size(); ++g) {
       const Index& group = form.numbers[g];
       for (std::size_t k = 0; k < group.size(); ++k) {
         Array& own = all.at(number(group[k]));
-        if (form.text == "all-gather") own.sizes.at(along) *= std::ssize(group);
         own.cells.clear();
         for (const Index& index : indices_of(own.sizes)) {
           if (is_sum) {
@@ -122,12 +133,9 @@ class OwnTensors {
             own.cells.push_back(total);
             continue;
           }
-          const std::int64_t size = form.text == "all-gather"
-                                        ? x[0].sizes.at(along)
-                                        : own.sizes.at(along) / std::ssize(group);
+          const std::int64_t size = own.sizes.at(along) / std::ssize(group);
           Index at = index;
-          at[along] = index[along] % size +
-                      (form.text == "all-gather" ? 0 : static_cast<std::int64_t>(k) * size);
+          at[along] = index[along] % size + static_cast<std::int64_t>(k) * size;
           own.cells.push_back(x.at(number(group[number(index[along] / size)])).at(at));
         }
       }

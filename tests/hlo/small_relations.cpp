@@ -34,6 +34,7 @@ double function(const std::string& opcode, double x, const std::string& type) {
   if (opcode == "exponential") return std::exp(x);
   if (opcode == "tanh") return std::tanh(x);
   if (opcode == "rsqrt") return 1 / std::sqrt(x);
+  if (opcode == "sqrt") return std::sqrt(x);
   if (opcode == "log") return std::log(x);
   if (opcode == "atanh") return std::atanh(x);
   if (opcode == "convert") {
@@ -229,6 +230,13 @@ double in_type(double value, const std::string& type) {
   double rest = value - std::floor(value / range) * range;
   if (type[0] == 's' && rest >= range / 2) rest -= range;
   return rest;
+}
+
+kernel::xla::Shape shape_of(const char* type, const Index& sizes) {
+  kernel::xla::Shape shape;
+  shape.type = kernel::xla::type_called(type);
+  shape.sizes = sizes;
+  return shape;
 }
 
 bool is_same(double a, double b) {

@@ -25,6 +25,8 @@ struct Array {
   double at(const Index& index) const;
 };
 
+/// An array of this type, in row-major order.
+kernel::xla::Shape shape_of(const char* type, const Index& sizes);
 /// All indices of an array, in row-major order.
 std::vector<Index> indices_of(const Index& sizes);
 /// An integer modulo 2^bits, a truth value; a real number as it is.

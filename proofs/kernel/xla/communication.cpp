@@ -427,16 +427,19 @@ Value Interpreter::chosen(const Value& condition, const std::vector<Value>& choi
   return result;
 }
 
+std::vector<std::string> branches_of(const Instruction& conditional) {
+  if (!conditional.has("branch_computations"))
+    return {conditional.attribute("true_computation"), conditional.attribute("false_computation")};
+  std::vector<std::string> names;
+  for (const auto name : split(stripped(conditional.attribute("branch_computations"), '{', '}')))
+    names.emplace_back(trimmed(name));
+  return names;
+}
+
 Value Interpreter::branch(const Instruction& instruction, const Operands& operands) {
   std::vector<const Computation*> branches;
-  if (instruction.has("branch_computations")) {
-    const auto names = stripped(instruction.attribute("branch_computations"), '{', '}');
-    for (const auto name : split(names))
-      branches.push_back(&module_.called(std::string(trimmed(name))));
-  } else {
-    branches = {&module_.called(instruction.attribute("true_computation")),
-                &module_.called(instruction.attribute("false_computation"))};
-  }
+  for (const std::string& name : branches_of(instruction))
+    branches.push_back(&module_.called(name));
   const Value& condition = *operands[0];
   if (condition.devices.empty() || operands.size() != branches.size() + 1)
     malformed("a conditional with another number of operands");

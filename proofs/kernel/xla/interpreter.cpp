@@ -132,8 +132,10 @@ std::vector<std::uint32_t> order_of_use(const Computation& computation) {
   return order;
 }
 
-/// Where elements lie in memory: what a bitcast reads of it depends on that.
+/// Where elements lie in memory: what a bitcast reads of it depends on that. One element lies at
+/// the begin.
 std::string layout_of(const Shape& shape) {
+  if (!shape.is_tuple && shape.elements() == 1) return "";
   std::string text;
   const auto add = [&](const Index& list) {
     text += " {";

@@ -263,6 +263,9 @@ struct WindowDimension {
   }
 };
 
+/// The computations of a conditional, in order: of a truth value that of `true` first.
+std::vector<std::string> branches_of(const Instruction& conditional);
+
 /// The `window` of a reduce-window, select-and-scatter or convolution.
 std::vector<WindowDimension> window_of(const Instruction& instruction, std::size_t dimensions);
 

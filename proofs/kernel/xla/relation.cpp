@@ -186,6 +186,8 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
       tensor = own;
     } else if (node.instruction->opcode == "constant") {
       tensor = tensors.constant(*node.instruction);
+    } else if (node.instruction->opcode == "same everywhere") {
+      if (!tensors.varies(made[node.operands[0]])) tensor = made[node.operands[0]];
     } else if (node.is_function) {
       std::vector<Index> sizes;
       std::vector<std::size_t> operands;

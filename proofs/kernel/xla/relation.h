@@ -16,6 +16,7 @@
 
 #include "proofs/kernel/xla/interned.h"
 #include "proofs/kernel/xla/interpreter.h"
+#include "proofs/kernel/xla/relation_tensors.h"
 
 namespace p2::kernel::xla {
 
@@ -78,6 +79,17 @@ std::string text_of(const Index& list);
 std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& node,
                                                  const std::function<std::size_t(Node)>& add);
 
+/// Of a concatenation of all that an all-to-all of several arrays makes, in their order, the
+/// all-to-all of the arrays that is concatenated; with nodes that `add` adds. Nothing for any
+/// other.
+std::optional<std::size_t> add_joined_exchange(FlatModule& flat, const Node& node,
+                                               const std::function<std::size_t(Node)>& add);
+
+/// Of a convolution whose windows are one element, or all along a dimension, the dot that it is;
+/// with nodes that `add` adds. Nothing for any other.
+std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node,
+                                      const std::function<std::size_t(Node)>& add);
+
 /// Of a reduction of two arrays, of what groups gather of the same reductions, the results of one
 /// of what they gather, where its function chooses in whatever order; with nodes that `add` adds.
 /// Nothing for any other.
@@ -86,142 +98,6 @@ std::optional<std::vector<std::size_t>> add_joined_reduction(
 
 /// Where a part begins or ends that is written for one device.
 bool is_border(const Instruction& instruction);
-
-/// What an operation is, besides its operands and the type of its result.
-struct Form {
-  std::string opcode;
-  std::string text;            ///< what has no rule of its own
-  std::vector<Index> numbers;  ///< dimensions and sizes, as relation_tensors.cpp lists them
-  auto operator<=>(const Form&) const = default;
-  void add_to(Hasher& hash) const { hash.add(opcode).add(text).add(numbers); }
-};
-inline std::int64_t element_of(const Index& index, std::int64_t at) {
-  return index.at(static_cast<std::size_t>(at));
-}
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names);
-/// `float` for all types of real numbers.
-std::string kind_of(const Type& type);
-/// What a reducer does, if that is one commutative and associative operation.
-std::optional<Op> reducer_of(const Module& module, const Instruction& instruction);
-Form form_of(const Module& module, const Node& node, const std::vector<Index>& operands);
-/// The sizes of the result; nothing where the operands do not fit.
-std::optional<Index> sizes_of(const Form& form, const std::vector<Index>& operands);
-
-/// One of the factors of a row-major number: (number / stride) mod size.
-struct Digit {
-  std::int64_t stride = 1, size = 1;
-  bool operator==(const Digit&) const = default;
-};
-using Digits = std::vector<Digit>;
-/// The dimension that a digit of more than one index is of.
-std::size_t dimension_of(const Digit& digit, const Index& sizes, const Index& strides);
-bool is_empty(const Index& sizes);
-
-/// Whole tensors, as functions of the inputs. Equal functions that are made the same way have the
-/// same number.
-class Tensors {
- public:
-  struct Tensor {
-    Form form;
-    std::vector<std::size_t> operands;
-    std::string kind;
-    Index sizes;
-    auto operator<=>(const Tensor&) const = default;
-    void add_to(Hasher& hash) const { hash.add(form).add(operands).add(kind).add(sizes); }
-  };
-
-  /// Constants printed without elements are equal where both have one of these names.
-  explicit Tensors(std::set<std::string> equal) : equal_(std::move(equal)) {}
-
-  std::size_t input(std::size_t number, const Shape& shape);
-  /// Nothing where the operands do not fit.
-  std::optional<std::size_t> make(Form form, std::vector<std::size_t> operands,
-                                  const std::string& kind);
-  std::size_t scalar(std::string_view literal, const Type& type);
-  std::optional<std::size_t> constant(const Instruction& instruction);
-  /// One of the tensors, of the same sizes, whose sum `sum` is; of the operation that adds them.
-  std::size_t summand(const Form& form, std::vector<std::size_t> operands, std::size_t sum);
-  /// A tensor of which nothing is known.
-  std::size_t unknown(const Shape& shape);
-  /// A tensor that every device has its own of; devices in one class of `alike` have the same.
-  std::size_t family(Form form, std::vector<std::size_t> operands, const std::string& kind,
-                     Index sizes, Numbering alike);
-  void vary(std::size_t number, Numbering alike);
-  Numbering alike(std::size_t number, std::size_t devices) const;
-  bool varies(std::size_t number) const { return alike_.contains(number); }
-  /// What a loop changes, in any iteration, and what it is after the loop.
-  std::size_t variable(std::size_t number, std::size_t first, const Shape& shape);
-  std::size_t result(std::size_t variable);
-  /// Variables may be infinite or zero where what they are after an iteration may be, and so what
-  /// is computed from them.
-  void spread(const std::vector<std::pair<std::size_t, std::size_t>>& variables);
-  const Tensor& at(std::size_t number) const { return tensors_.at(number); }
-  std::size_t count() const { return tensors_.size(); }
-  // relation_moves.cpp
-  struct Moved {
-    std::size_t base = 0;
-    std::vector<Digits> dimensions;  ///< of every dimension, outermost first
-    bool is_own = false;             ///< whether nothing is moved
-  };
-  Moved moved(std::size_t number) const;
-  /// Dimensions in a tensor of sizes `own` are those in one of sizes `next`, of which some are cut
-  /// or wider; these are digits as they are.
-  static void resize(std::vector<Digits>& dimensions, const Index& own, const Index& next);
-  /// Moved as these dimensions say.
-  std::optional<std::size_t> make_moved_as(std::size_t number,
-                                           const std::vector<Digits>& dimensions);
-  bool is_scalar(std::size_t number, const std::string& value) const;
-  /// Whether elements may be infinite or no numbers: what is computed from constants that are, or
-  /// by a division by zero. Products with them are not linear.
-  bool may_be_infinite(std::size_t number) const { return may_be_infinite_.at(number); }
-  /// Whether elements may be zero for all inputs, by the constants they are computed from.
-  bool may_be_zero(std::size_t number) const { return may_be_zero_.at(number); }
-  bool is_zero(std::size_t number) const;
-  /// The integer that all elements are.
-  std::optional<std::int64_t> integer(std::size_t number) const;
-  /// The dimension along which every element of an integer tensor is its index.
-  std::optional<std::size_t> counted(std::size_t number) const;
-
- private:
-  std::size_t intern(Tensor tensor);
-  static std::optional<std::vector<Digits>> moved_by(const Form& form,
-                                                     const std::vector<Digits>& dimensions);
-  std::size_t make_moved(const Moved& moved);
-  std::optional<std::size_t> make_moved_back(std::size_t number,
-                                             const std::vector<Digits>& dimensions,
-                                             const Index& own);
-  std::optional<std::size_t> elements_of_moved(const Form& form, std::vector<std::size_t> operands,
-                                               const std::string& kind);
-  std::optional<std::size_t> moved_broadcast(const Moved& moved);
-  std::optional<std::vector<std::size_t>> cut_moved(Moved& moved, const Index& sizes,
-                                                    const Index& next) const;
-  std::optional<std::size_t> slice_of_moved(const Form& form, std::size_t operand);
-  std::optional<std::size_t> dynamic_slice_of_moved(const Form& form,
-                                                    const std::vector<std::size_t>& operands);
-  // relation_contractions.cpp
-  std::optional<std::size_t> dot_of_moved(const Form& form,
-                                          const std::vector<std::size_t>& operands,
-                                          const std::string& kind);
-  std::optional<std::size_t> reduction_of_moved(const Form& form,
-                                                const std::vector<std::size_t>& operands,
-                                                const std::string& kind);
-  std::optional<std::size_t> sum_of_batches(const Moved& moved, const Index& along);
-  std::optional<std::size_t> slice_of_dot(const Form& form, std::size_t operand);
-  std::optional<std::size_t> padded(const Form& form, const std::vector<std::size_t>& operands,
-                                    const std::string& kind);
-  std::optional<std::size_t> gather_in_order(const Form& form,
-                                             const std::vector<std::size_t>& operands,
-                                             const std::string& kind);
-  std::optional<std::size_t> simplified(const Form& form, const std::vector<std::size_t>& operands,
-                                        const std::string& kind);
-  bool update(std::size_t number);
-  bool add_to(std::size_t number, bool may_be_infinite, bool may_be_zero);
-  int sign_of(std::size_t number) const;
-  std::set<std::string> equal_;
-  Interned<Tensor> tensors_;
-  std::map<std::size_t, Numbering> alike_;  ///< of tensors that are not the same everywhere
-  std::vector<bool> may_be_infinite_, may_be_zero_, has_input_;
-};
 
 /// Elements [at, at + size) along a dimension of a device's array are [of, of + size) of the whole.
 struct Segment {

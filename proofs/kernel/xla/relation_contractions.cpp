@@ -77,6 +77,36 @@ std::int64_t dimension_among(const Digit& digit, const Digits& digits) {
 
 }  // namespace
 
+/// Products of zeros that both operands are padded with, along dimensions that are contracted, add
+/// nothing.
+std::optional<std::size_t> Tensors::dot_of_padded(const Form& form,
+                                                  const std::vector<std::size_t>& operands,
+                                                  const std::string& kind) {
+  Form pads[2];
+  for (std::size_t side = 0; side < 2; ++side) {
+    const Tensor& pad = at(operands[side]);
+    if (pad.form.opcode != "pad" || !is_zero(pad.operands[1])) return std::nullopt;
+    pads[side] = pad.form;
+  }
+  bool is_less = false;
+  for (std::size_t k = 0; k < form.numbers[2].size(); ++k) {
+    std::int64_t* edges[2][3];
+    for (std::size_t side = 0; side < 2; ++side) {
+      const auto along = static_cast<std::size_t>(form.numbers[side + 2][k]);
+      for (std::size_t row = 0; row < 3; ++row) edges[side][row] = &pads[side].numbers[row][along];
+    }
+    const auto& [x, y] = edges;
+    const bool is_alike = *x[0] == *y[0] && *x[1] == *y[1] && *x[2] == 0 && *y[2] == 0;
+    if (!is_alike || *x[0] < 0 || *x[1] < 0 || *x[0] + *x[1] == 0) continue;
+    for (std::size_t row = 0; row < 2; ++row) *x[row] = *y[row] = 0;
+    is_less = true;
+  }
+  if (!is_less) return std::nullopt;
+  const auto left = make(pads[0], at(operands[0]).operands, at(operands[0]).kind);
+  const auto right = make(pads[1], at(operands[1]).operands, at(operands[1]).kind);
+  return left && right ? make(form, {*left, *right}, kind) : std::nullopt;
+}
+
 /// Batches, then what only the first operand has, then the second, each in the order of the first
 /// operand that has them; contractions likewise. The operand that was made first is the first.
 std::optional<std::size_t> Tensors::dot_of_moved(const Form& form,
@@ -228,8 +258,7 @@ std::optional<std::size_t> Tensors::reduction_of_moved(const Form& form,
     for (const Digit& each : x.dimensions[k]) (is_reduced ? reduced : kept).push_back({each, {}});
     if (!is_reduced) result.push_back(x.dimensions[k]);
   }
-  if (reduced.empty() && (is_sum || (form.text == "or" && is_zero(operands[1]))))
-    return make_moved_as(x.base, result);
+  if (reduced.empty() && is_neutral(form.text, operands[1])) return make_moved_as(x.base, result);
   kept = in_order(std::move(kept), base.sizes, {});
   reduced = in_order(std::move(reduced), base.sizes, {});
   Digits all;
@@ -253,9 +282,80 @@ std::optional<std::size_t> Tensors::reduction_of_moved(const Form& form,
       }
     }
   }
+  const auto dot = is_sum ? sum_of_products(own.numbers[0], x.base, at(*operand).sizes)
+                          : std::optional<std::size_t>();
+  if (dot) return make_moved_as(*dot, result);
   const std::size_t reduction =
       intern({std::move(own), {*operand, operands[1]}, kind, std::move(sizes)});
   return make_moved({reduction, std::move(result)});
+}
+
+/// A sum of x · c or −x, from zero, is that of x, times c or negated.
+std::optional<std::size_t> Tensors::sum_of_scaled(const Form& form,
+                                                  const std::vector<std::size_t>& operands,
+                                                  const std::string& kind) {
+  if (form.text != "add" || kind != "float" || !is_zero(operands[1])) return std::nullopt;
+  const Moved moved = this->moved(operands[0]);
+  const Tensor base = at(moved.base);
+  const auto scaled = this->scaled(moved.base);
+  if (!scaled && base.form.opcode != "negate") return std::nullopt;
+  const auto x = make_moved_as(scaled ? scaled->of : base.operands[0], moved.dimensions);
+  const auto sum = x ? make(form, {*x, operands[1]}, kind) : std::nullopt;
+  if (!sum || scaled) return sum ? scaled_by(*sum, scaled->by) : std::nullopt;
+  return make(base.form, {*sum}, kind);
+}
+
+/// A sum of products along dimensions that both factors have is a dot of these, without their
+/// broadcasts. The product is reshaped to `sizes`.
+std::optional<std::size_t> Tensors::sum_of_products(const Index& along, std::size_t product,
+                                                    const Index& sizes) {
+  const std::string kind = at(product).kind;
+  if (at(product).form.opcode != "multiply" || kind == "pred") return std::nullopt;
+  std::vector<std::size_t> factors;
+  Index dimensions[2];
+  for (const std::size_t each : std::vector(at(product).operands)) {
+    const auto factor = make({"reshape", "", {sizes}}, {each}, kind);
+    if (!factor) return std::nullopt;
+    const Tensor& wide = at(*factor);
+    Index& own = dimensions[factors.size()];
+    if (wide.form.opcode == "broadcast") {
+      own = wide.form.numbers[0];
+      factors.push_back(wide.operands[0]);
+    } else {
+      own.resize(sizes.size());
+      std::iota(own.begin(), own.end(), 0);
+      factors.push_back(*factor);
+    }
+  }
+  Form form{"dot", "", {{}, {}, {}, {}}};
+  std::vector<std::size_t> order;  // of the dot's dimensions
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const bool is_reduced = contains(along, k);
+    if (!contains(dimensions[0], k) || !contains(dimensions[1], k)) {
+      if (is_reduced || (!contains(dimensions[0], k) && !contains(dimensions[1], k)))
+        return std::nullopt;
+      continue;
+    }
+    for (std::size_t side = 0; side < 2; ++side) {
+      const auto found =
+          std::find(dimensions[side].begin(), dimensions[side].end(), static_cast<std::int64_t>(k));
+      form.numbers[side + (is_reduced ? 2 : 0)].push_back(found - dimensions[side].begin());
+    }
+    if (!is_reduced) order.push_back(k);
+  }
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (const std::int64_t each : dimensions[side]) {
+      const auto k = static_cast<std::size_t>(each);
+      if (!contains(dimensions[1 - side], k)) order.push_back(k);
+    }
+  }
+  std::vector<std::size_t> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  Index turned;
+  for (const std::size_t each : sorted)
+    turned.push_back(std::find(order.begin(), order.end(), each) - order.begin());
+  const auto dot = make(std::move(form), std::move(factors), kind);
+  return dot ? make({"transpose", "", {std::move(turned)}}, {*dot}, kind) : std::nullopt;
 }
 
 /// A sum over batches of a dot is a contraction of them, too.

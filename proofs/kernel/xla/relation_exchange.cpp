@@ -206,7 +206,8 @@ std::optional<Fact> RelatedModules::exchanged(const Communication& communication
   Numbering position(places_.devices(), 0), leader(places_.devices(), 0);
   std::size_t members = 0;
   for (const auto& group : communication.groups) {
-    if (std::ssize(group) != own[d]) return std::nullopt;
+    const std::int64_t size = std::ssize(group);
+    if (size != own[d] || instruction.number("split_count", size) != size) return std::nullopt;
     members += group.size();
     for (std::size_t k = 0; k < group.size(); ++k) {
       position[group[k]] = static_cast<std::uint32_t>(k);

@@ -267,6 +267,114 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
   return write(std::move(one), operands);
 }
 
+std::optional<std::size_t> add_joined_exchange(FlatModule& flat, const Node& node,
+                                               const std::function<std::size_t(Node)>& add) {
+  const std::size_t count = node.operands.size();
+  const Index along = node.instruction->numbers("dimensions");
+  if (count < 2 || along.size() != 1) return std::nullopt;
+  const Node first = flat.nodes[node.operands[0]];
+  const Instruction& exchange = *first.instruction;
+  if (exchange.opcode != "all-to-all" || first.operands.size() != count ||
+      exchange.has("dimensions"))
+    return std::nullopt;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Node& each = flat.nodes[node.operands[k]];
+    if (each.instruction != first.instruction || each.operands != first.operands ||
+        each.part != k || flat.nodes[first.operands[k]].shape.sizes != first.shape.sizes)
+      return std::nullopt;
+  }
+  Node inputs = written(flat, node, *node.instruction);
+  inputs.operands = first.operands;
+  Instruction one = exchange;
+  one.operands.resize(1);
+  one.shape = node.shape;
+  one.attributes.set("dimensions", text_of(along));
+  // As many as members of a group: the rules ask for that.
+  one.attributes.set("split_count", std::to_string(count));
+  Node result = written(flat, first, std::move(one));
+  result.part = 0;
+  result.operands = {add(std::move(inputs))};
+  return add(std::move(result));
+}
+
+std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node,
+                                      const std::function<std::size_t(Node)>& add) {
+  const Instruction& old = *node.instruction;
+  if (node.operands.size() != 2 || old.shape.is_tuple ||
+      old.number("feature_group_count", 1) != 1 || old.number("batch_group_count", 1) != 1)
+    return std::nullopt;
+  const Index x = flat.nodes[node.operands[0]].shape.sizes;
+  const Index y = flat.nodes[node.operands[1]].shape.sizes;
+  const Index& sizes = old.shape.sizes;
+  const ConvolutionLabels labels(old);
+  const std::size_t rank = labels.in.size();
+  if (x.size() != rank || y.size() != rank || sizes.size() != rank) return std::nullopt;
+  const auto find = ConvolutionLabels::find;
+  std::string kept = "b", summed = "f";  // of the first operand
+  const auto window = window_of(old, rank - 2);
+  for (std::size_t i = 0; i + 2 < rank; ++i) {
+    const auto label = static_cast<char>('0' + i);
+    const WindowDimension& each = window[i];
+    const std::int64_t size = x[find(labels.in, label)];
+    const std::int64_t own = sizes[find(labels.out, label)];
+    const bool is_all = each.size == size && each.low == 0 && each.high == 0 &&
+                        each.base_dilation == 1 && each.window_dilation == 1 && !each.is_reversed;
+    if (y[find(labels.kernel, label)] != each.size) return std::nullopt;
+    if (each.is_single() && own == size)
+      kept += label;
+    else if (is_all && own == 1)
+      summed += label;
+    else
+      return std::nullopt;
+  }
+  const auto of_kernel = [](char label) { return label == 'f' ? 'i' : label; };
+  Index narrow, of_x, of_y;
+  std::string made, kernel;
+  for (std::size_t k = 0; k < rank; ++k) {
+    if (kept.find(labels.in[k]) != std::string::npos) made += labels.in[k];
+    if (kept.find(labels.kernel[k]) != std::string::npos) continue;
+    kernel += labels.kernel[k];
+    narrow.push_back(y[k]);
+  }
+  made += 'f';
+  for (const char label : summed) {
+    of_x.push_back(static_cast<std::int64_t>(find(labels.in, label)));
+    of_y.push_back(static_cast<std::int64_t>(find(kernel, of_kernel(label))));
+  }
+  const std::size_t features = find(labels.out, 'f'), batches = find(labels.out, 'b');
+  if (x[find(labels.in, 'f')] != narrow[find(kernel, 'i')] ||
+      sizes[features] != narrow[find(kernel, 'o')] || sizes[batches] != x[find(labels.in, 'b')])
+    return std::nullopt;
+  Index own, order, ordered;
+  for (const char label : made) own.push_back(sizes[find(labels.out, label)]);
+  for (std::size_t k = 0; k < rank; ++k) {
+    const std::size_t from = made.find(labels.out[k]);
+    if (from == std::string::npos) continue;
+    order.push_back(static_cast<std::int64_t>(from));
+    ordered.push_back(sizes[k]);
+  }
+  const auto write = [&](const char* opcode, std::vector<std::size_t> operands, const Type& type,
+                         const Index& of, const std::map<std::string, Index>& lists) {
+    Instruction step{old.name, opcode, {}, old.operands, "", {}};
+    if (operands.size() == 1) step.operands = {old.operands.at(1)};
+    step.shape.type = type;
+    step.shape.sizes = of;
+    for (const auto& [key, list] : lists) step.attributes.set(key, text_of(list));
+    Node next = written(flat, node, std::move(step));
+    next.operands = std::move(operands);
+    next.is_function = true;
+    return add(std::move(next));
+  };
+  const Type& type = node.shape.type;
+  std::size_t second = node.operands[1];
+  if (narrow != y) second = write("reshape", {second}, flat.nodes[second].shape.type, narrow, {});
+  std::size_t result = write("dot", {node.operands[0], second}, type, own,
+                             {{"lhs_contracting_dims", of_x}, {"rhs_contracting_dims", of_y}});
+  if (!std::is_sorted(order.begin(), order.end()))
+    result = write("transpose", {result}, type, ordered, {{"dimensions", order}});
+  return ordered == sizes ? result : write("reshape", {result}, type, sizes, {});
+}
+
 std::optional<std::vector<std::size_t>> add_joined_reduction(
     FlatModule& flat, const Node& node, const std::function<std::size_t(Node)>& add) {
   const Instruction& second = *node.instruction;

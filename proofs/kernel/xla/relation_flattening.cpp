@@ -54,6 +54,7 @@ bool is_function(const Node& node) {
                             "imag",
                             "iota",
                             "map",
+                            "mulhi",
                             "pad",
                             "real",
                             "reduce",
@@ -67,54 +68,6 @@ bool is_function(const Node& node) {
                             "topk",
                             "transpose",
                             "triangular-solve"});
-}
-
-/// Dimensions, the outermost in memory first; nothing where a layout does not name each once.
-std::optional<Index> memory_order(const Shape& shape) {
-  Index order(shape.layout.rbegin(), shape.layout.rend());
-  Index all(shape.sizes.size());
-  std::iota(all.begin(), all.end(), 0);
-  if (order.empty()) return all;
-  return std::is_permutation(order.begin(), order.end(), all.begin(), all.end())
-             ? std::optional(order)
-             : std::nullopt;
-}
-
-Index sizes_in(const Index& order, const Index& sizes) {
-  Index list;
-  for (const std::int64_t each : order) list.push_back(element_of(sizes, each));
-  return list;
-}
-
-/// Whether memory has elements in the order of their indices: dimensions of one index may be
-/// anywhere.
-bool keeps_order(const Index& order, const Index& sizes) {
-  Index long_ones;
-  for (const std::int64_t each : order) {
-    if (element_of(sizes, each) != 1) long_ones.push_back(each);
-  }
-  return std::is_sorted(long_ones.begin(), long_ones.end());
-}
-
-/// Whether arrays of these sizes, in the order of memory, cut into the same tiles, have elements of
-/// one row-major number at the same place. The first tile leaves dimensions of its own sizes, which
-/// is all that others cut; so the rows of tiles have to be the same.
-bool are_tiled_alike(Index a, Index b, const std::vector<Index>& tiles) {
-  const std::size_t rank = tiles[0].size();
-  for (const Index& tile : tiles) {
-    if (tile.empty() || tile.size() > rank ||
-        std::any_of(tile.begin(), tile.end(), [](std::int64_t size) { return size < 1; }))
-      return false;
-  }
-  for (Index* sizes : {&a, &b}) {
-    while (sizes->size() < rank) sizes->insert(sizes->begin(), 1);
-  }
-  const auto tail = static_cast<std::ptrdiff_t>(rank);
-  const std::int64_t rows_a = *(a.end() - tail);
-  const std::int64_t rows_b = *(b.end() - tail);
-  const bool are_whole = rows_a % tiles[0][0] == 0 && rows_b % tiles[0][0] == 0;
-  return (rows_a == rows_b || are_whole) &&
-         std::equal(a.end() - tail + 1, a.end(), b.end() - tail + 1);
 }
 
 class Flattening {
@@ -237,6 +190,8 @@ class Flattening {
     if (returns_operand(opcode) || is_note(instruction)) return operands.at(0);
     if (opcode == "while" && !flat_.is_one_of_several)
       return loop(computation, instruction, operands.at(0));
+    if (opcode == "conditional" && !flat_.is_one_of_several)
+      return branches(computation, instruction, operands);
     if (is_one_of(opcode, {"call", "fusion", "async-start"})) {
       const char* key = opcode == "call" ? "to_apply" : "calls";
       return of(flat_.module.called(instruction.attribute(key)), operands);
@@ -257,6 +212,15 @@ class Flattening {
       const auto one =
           add_without_expansion(flat_, node, [&](Node next) { return add(std::move(next)); });
       if (one) return {one, {}};
+    }
+    if (opcode == "concatenate") {
+      const auto one =
+          add_joined_exchange(flat_, node, [&](Node next) { return add(std::move(next)); });
+      if (one) return {one, {}};
+    }
+    if (opcode == "convolution") {
+      const auto dot = add_as_dot(flat_, node, [&](Node next) { return add(std::move(next)); });
+      if (dot) return {dot, {}};
     }
     if (opcode == "reduce" && shape.is_tuple && shape.parts.size() == 2) {
       const auto parts =
@@ -314,10 +278,21 @@ class Flattening {
     const Shape& from = node.computation->instructions.at(instruction.operands[0]).shape;
     const Shape& operand = flat_.nodes[node.operands[0]].shape;
     if (from.sizes != operand.sizes || !(from.type == operand.type)) return std::nullopt;
+    const Shape& to = instruction.shape;
+    if (!(from.type == to.type) && from.type.bits == to.type.bits && from.sizes == to.sizes &&
+        from.layout == to.layout && from.tiles == to.tiles) {
+      Instruction step = instruction;
+      step.opcode = "bitcast-convert";
+      return in_steps(std::move(node), {step});
+    }
     const auto steps = steps_of_bitcast(instruction, from);
-    if (!steps) return std::nullopt;
+    return steps ? std::optional(in_steps(std::move(node), *steps)) : std::nullopt;
+  }
+
+  /// What instructions make of the node's operand, one after the other.
+  std::size_t in_steps(Node node, const std::vector<Instruction>& steps) {
     node.is_function = true;
-    for (const Instruction& each : *steps) {
+    for (const Instruction& each : steps) {
       flat_.written.push_back(std::make_shared<const Instruction>(each));
       if (each.opcode == "reshape") {
         if (const auto same = reshaped_back(node.operands[0], each.shape)) {
@@ -340,6 +315,62 @@ class Flattening {
     }
     for (Tree& part : tree.parts) part = with_nodes(std::move(part), nodes);
     return tree;
+  }
+
+  /// All branches, and a choice by a number that has to be the same on all devices.
+  Tree branches(const Computation& computation, const Instruction& instruction,
+                const std::vector<Tree>& operands) {
+    const std::vector<std::string> names = branches_of(instruction);
+    if (operands.size() != names.size() + 1)
+      malformed("a conditional with another number of operands");
+    if (!operands[0].node) return leaves(computation, instruction, instruction.shape);
+    const Shape index = flat_.nodes[*operands[0].node].shape;
+    const bool is_truth = index.type.is_boolean() && names.size() == 2;
+    if (!index.sizes.empty() || (!is_truth && index.type.name != "s32"))
+      return leaves(computation, instruction, instruction.shape);
+    std::vector<std::vector<std::size_t>> arrays;
+    Tree result;
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      result = of(flat_.module.called(names[k]), {operands[k + 1]});
+      if (!has_shape(result, instruction.shape))
+        return leaves(computation, instruction, instruction.shape);
+      arrays_of(result, arrays.emplace_back());
+    }
+    const auto write = [&](const char* opcode, const Shape& shape,
+                           std::vector<std::size_t> nodes) -> Instruction& {
+      auto step = std::make_shared<Instruction>();
+      step->name = instruction.name;
+      step->opcode = opcode;
+      step->shape.type = shape.type;
+      step->shape.sizes = shape.sizes;
+      step->operands.assign(nodes.size(), instruction.operands.at(0));
+      flat_.written.push_back(step);
+      add({&computation, step.get(), std::move(nodes), step->shape, 0,
+           op_called(opcode).has_value()});
+      return *step;
+    };
+    const auto last = [&] { return flat_.nodes.size() - 1; };
+    Shape truth;
+    truth.type = type_called("pred");
+    write("same everywhere", index, {*operands[0].node});
+    const std::size_t number = last();
+    std::vector<std::size_t> conditions;
+    for (std::size_t k = 0; k + 1 < names.size(); ++k) {
+      conditions.push_back(number);
+      if (is_truth) continue;
+      write("constant", index, {}).text = std::to_string(k);
+      write("compare", truth, {number, last()}).attributes.set("direction", "EQ");
+      conditions.back() = last();
+    }
+    std::vector<std::size_t> chosen = arrays.back();
+    for (std::size_t k = conditions.size(); k-- > 0;) {
+      for (std::size_t i = 0; i < chosen.size(); ++i) {
+        write("select", flat_.nodes[chosen[i]].shape, {conditions[k], arrays[k][i], chosen[i]});
+        chosen[i] = last();
+      }
+    }
+    std::span<const std::size_t> all = chosen;
+    return with_nodes(std::move(result), all);
   }
 
   /// One iteration. An array that it returns as it is is that before the loop.
@@ -415,40 +446,6 @@ class Flattening {
 };
 
 }  // namespace
-
-std::optional<std::vector<Instruction>> steps_of_bitcast(const Instruction& bitcast,
-                                                         const Shape& from) {
-  const Shape& to = bitcast.shape;
-  if (from.is_tuple || to.is_tuple || !(from.type == to.type) || from.tiles != to.tiles ||
-      from.elements() != to.elements())
-    return std::nullopt;
-  const auto order = memory_order(from);
-  const auto new_order = memory_order(to);
-  if (!order || !new_order) return std::nullopt;
-  const Index sizes = sizes_in(*order, from.sizes);
-  const Index new_sizes = sizes_in(*new_order, to.sizes);
-  if (!from.tiles.empty() && !are_tiled_alike(sizes, new_sizes, from.tiles)) return std::nullopt;
-  std::vector<Instruction> steps;
-  const auto add = [&](const char* opcode, const Index& own, const Index& dimensions) {
-    Instruction step{bitcast.name, opcode, {}, bitcast.operands, "", {}};
-    step.shape.type = to.type;
-    step.shape.sizes = own;
-    if (!dimensions.empty()) step.attributes.set("dimensions", text_of(dimensions));
-    steps.push_back(std::move(step));
-  };
-  Index now = from.sizes;
-  if (!keeps_order(*order, from.sizes)) add("transpose", now = sizes, *order);
-  const bool is_last = keeps_order(*new_order, to.sizes);
-  const Index& next = is_last ? to.sizes : new_sizes;
-  if (now != next || (is_last && steps.empty())) add("reshape", next, {});
-  if (!is_last) {
-    Index places(new_order->size());
-    for (std::size_t k = 0; k < places.size(); ++k)
-      places[static_cast<std::size_t>((*new_order)[k])] = static_cast<std::int64_t>(k);
-    add("transpose", to.sizes, places);
-  }
-  return steps;
-}
 
 bool is_border(const Instruction& instruction) {
   return calls_one_of(instruction, {"SPMDFullToShardShape", "SPMDShardToFullShape",

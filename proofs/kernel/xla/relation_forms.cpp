@@ -106,6 +106,31 @@ std::optional<Index> sizes_of_scatter(const Form& form, const Index& x, const In
   return windows == updates ? std::optional(x) : std::nullopt;
 }
 
+/// The one commutative operation that a reducer of scalars is, whatever real numbers are rounded
+/// to; otherwise null.
+const Instruction* operation_of(const Module& module, const Instruction& instruction) {
+  const Computation& computation = module.called(instruction.attribute("to_apply"));
+  for (const std::uint32_t each : computation.parameters) {
+    const Shape& shape = computation.instructions.at(each).shape;
+    if (shape.is_tuple || !shape.sizes.empty()) return nullptr;
+  }
+  const auto unrounded = [&](std::uint32_t number) {
+    for (;;) {
+      const Instruction& each = computation.instructions.at(number);
+      if (each.opcode != "convert" || each.operands.size() != 1 || !each.shape.type.is_float() ||
+          !computation.instructions.at(each.operands[0]).shape.type.is_float())
+        return number;
+      number = each.operands[0];
+    }
+  };
+  const Instruction& operation = computation.instructions.at(unrounded(computation.root));
+  std::vector<std::uint32_t> operands;
+  for (const std::uint32_t each : operation.operands) operands.push_back(unrounded(each));
+  const bool is_one = computation.parameters.size() == 2 && is_commutative(operation.opcode) &&
+                      std::ranges::is_permutation(operands, computation.parameters);
+  return is_one ? &operation : nullptr;
+}
+
 }  // namespace
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -115,24 +140,17 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 std::string kind_of(const Type& type) { return std::string(type.is_float() ? "float" : type.name); }
 
 std::optional<Op> reducer_of(const Module& module, const Instruction& instruction) {
-  const Computation& computation = module.called(instruction.attribute("to_apply"));
-  for (const std::uint32_t each : computation.parameters) {
-    const Shape& shape = computation.instructions.at(each).shape;
-    if (shape.is_tuple || !shape.sizes.empty()) return std::nullopt;
-  }
-  return commutative_op(computation);
+  const Instruction* const operation = operation_of(module, instruction);
+  return operation != nullptr ? op_called(operation->opcode) : std::nullopt;
 }
 
 Form form_of(const Module& module, const Node& node, const std::vector<Index>& operands) {
   const Instruction& instruction = *node.instruction;
   const std::string& opcode = instruction.opcode;
   const auto list = [&](const char* key) { return numbers_under(instruction, key); };
-  const auto reducer = [&]() -> std::string {
-    const auto op = reducer_of(module, instruction);
-    return op ? module.called(instruction.attribute("to_apply"))
-                    .instructions[module.called(instruction.attribute("to_apply")).root]
-                    .opcode
-              : description_of(module, instruction);
+  const auto reducer = [&] {
+    const Instruction* const operation = operation_of(module, instruction);
+    return operation != nullptr ? operation->opcode : description_of(module, instruction);
   };
   const auto types = [&] {
     std::string text = " ";

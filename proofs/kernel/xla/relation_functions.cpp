@@ -33,7 +33,7 @@ std::vector<IndependentDimension> independent_dimensions(const Node& node,
       if (window[i].is_single()) add(i, i, first_operands);
     }
   };
-  if (is_one_of(opcode, {"complex", "imag", "map", "real"})) {
+  if (is_one_of(opcode, {"complex", "imag", "map", "mulhi", "real"})) {
     add_all_but_last(0);
   } else if (is_one_of(opcode, {"cholesky", "triangular-solve"})) {
     add_all_but_last(2);

@@ -71,23 +71,9 @@ std::optional<std::size_t> WholeModule::exchange_of(const Module& module, const 
     dimension = static_cast<std::size_t>(instruction.numbers("dimensions").at(0));
   const std::size_t along = dimension.value_or(SIZE_MAX);
   if (opcode == "reduce-scatter") return scattered(module, node, operand, along);
-  if (opcode == "all-gather") {
-    // Along that dimension of what is moved which is the outermost of this one.
-    Tensors::Moved moved = tensors.moved(operand);
-    const Index own = tensors.at(moved.base).sizes;
-    const bool is_moved =
-        !moved.is_own && along < moved.dimensions.size() && !moved.dimensions[along].empty();
-    if (is_moved) {
-      const Digit digit = moved.dimensions[along][0];
-      const std::size_t from = dimension_of(digit, own, strides_of(own));
-      if (digit.size == own[from]) {
-        const auto result = exchange_of(module, node, moved.base, from);
-        if (!result) return std::nullopt;
-        Tensors::resize(moved.dimensions, own, tensors.at(*result).sizes);
-        return tensors.make_moved_as(*result, moved.dimensions);
-      }
-    }
-  }
+  // An all-gather is one of what is moved, along a new dimension before its own.
+  Tensors::Moved gathered = tensors.moved(operand);
+  if (opcode == "all-gather") operand = gathered.base;
   Index sizes = tensors.at(operand).sizes;
   const Numbering alike = tensors.alike(operand, places.devices());
   std::vector<std::vector<std::uint32_t>> keys(places.devices());
@@ -104,12 +90,19 @@ std::optional<std::size_t> WholeModule::exchange_of(const Module& module, const 
     const bool is_sum = opcode == "all-reduce";
     if (!is_sum) {
       const auto count = std::ssize(groups.at(0));
-      if (along >= sizes.size()) return std::nullopt;
-      if (opcode == "all-gather")
-        sizes[along] *= count;
-      else if (sizes[along] % count != 0)
-        return std::nullopt;
-      form.numbers.push_back({static_cast<std::int64_t>(along)});
+      if (opcode == "all-gather") {
+        if (along >= gathered.dimensions.size() || is_empty(sizes)) return std::nullopt;
+        std::int64_t elements = 1;
+        for (const std::int64_t size : sizes) elements *= size;
+        Digits& digits = gathered.dimensions[along];
+        if (count != 1) digits.insert(digits.begin(), {elements, count});
+        sizes.insert(sizes.begin(), count);
+      } else {
+        if (along >= sizes.size() || sizes[along] % count != 0 ||
+            instruction.number("split_count", count) != count)
+          return std::nullopt;
+        form.numbers.push_back({static_cast<std::int64_t>(along)});
+      }
     }
     if (is_sum) {
       const auto op = reducer_of(module, instruction);
@@ -136,8 +129,9 @@ std::optional<std::size_t> WholeModule::exchange_of(const Module& module, const 
     }
     if (members != places.devices()) return std::nullopt;
   }
-  return tensors.family(std::move(form), {operand}, tensors.at(operand).kind, sizes,
-                        numbered(keys));
+  const std::size_t result =
+      tensors.family(std::move(form), {operand}, tensors.at(operand).kind, sizes, numbered(keys));
+  return opcode == "all-gather" ? tensors.make_moved_as(result, gathered.dimensions) : result;
 }
 
 /// Every device's part of what an all-reduce makes.

@@ -329,6 +329,36 @@ std::optional<std::size_t> Tensors::counted(std::size_t number) const {
                                                   : element_of(known.form.numbers[0], along));
 }
 
+/// A concatenation of slices that follow one another in one tensor is a slice of it.
+std::optional<std::size_t> Tensors::joined_slices(const Form& form,
+                                                  const std::vector<std::size_t>& operands,
+                                                  const std::string& kind) {
+  const auto along = static_cast<std::size_t>(form.numbers[0][0]);
+  std::vector<std::size_t> all = {operands[0]};
+  for (std::size_t k = 1; k < operands.size(); ++k) {
+    const Tensor& first = at(all.back());
+    const Tensor& second = at(operands[k]);
+    Form joined = first.form;
+    bool follows = joined.opcode == "slice" && second.form.opcode == "slice" &&
+                   first.operands == second.operands && joined.numbers[2][along] == 1;
+    if (follows) {
+      follows = joined.numbers[1][along] == second.form.numbers[0][along];
+      joined.numbers[1][along] = second.form.numbers[1][along];
+      Form other = second.form;
+      other.numbers[0][along] = joined.numbers[0][along];
+      follows = follows && joined == other;
+    }
+    const auto slice =
+        follows ? make(std::move(joined), first.operands, kind) : std::optional<std::size_t>();
+    if (slice)
+      all.back() = *slice;
+    else
+      all.push_back(operands[k]);
+  }
+  if (all.size() == operands.size()) return std::nullopt;
+  return all.size() == 1 ? std::optional(all[0]) : make(form, std::move(all), kind);
+}
+
 /// What is padded with one number between no elements is made by one pad of a slice. Where elements
 /// are added up, those of a pad with zeros do not count; likewise where others are neutral.
 std::optional<std::size_t> Tensors::padded(const Form& form,
@@ -430,15 +460,8 @@ std::optional<std::size_t> Tensors::padded(const Form& form,
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     if ((before[k] != 0 || after[k] != 0) && !contains(form.numbers[0], k)) return std::nullopt;
   }
-  const std::size_t number = x.operands[1];
-  const std::string& by = form.text;
-  const bool is_neutral =
-      (is_one_of(by, {"add", "xor"}) && is_zero(number)) || (by == "or" && is_zero(number)) ||
-      (by == "multiply" && (is_scalar(number, "1.0/1.0") || is_scalar(number, "1"))) ||
-      (by == "and" && kind == "pred" && is_scalar(number, "1")) ||
-      (by == "maximum" && is_scalar(number, "-inf")) ||
-      (by == "minimum" && is_scalar(number, "inf"));
-  return is_neutral ? make(form, {x.operands[0], operands[1]}, kind) : std::nullopt;
+  return is_neutral(form.text, x.operands[1]) ? make(form, {x.operands[0], operands[1]}, kind)
+                                              : std::nullopt;
 }
 
 }  // namespace p2::kernel::xla

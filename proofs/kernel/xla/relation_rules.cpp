@@ -103,6 +103,10 @@ std::optional<Fact> RelatedModules::rule_of(const Node& node, const Facts& facts
         }
       }
     }
+  } else if (node.instruction->opcode == "same everywhere") {
+    const bool is_same = facts.size() == 1 && !facts[0]->partial && !facts[0]->view &&
+                         !tensors_.varies(facts[0]->tensor);
+    if (is_same) result = Fact{0, facts[0]->tensor, {}, {}};
   } else if (!node.is_function) {
     if (const auto id = facts.empty() && has_own_ ? whole_.number_of_device(node) : std::nullopt)
       result = Fact{0, *id, {}, {}};
@@ -487,14 +491,8 @@ std::optional<Fact> RelatedModules::reduce(const Node& node, const Form& form, c
   }
   if (partial) {
     // Every device begins with the same value.
-    const std::size_t first = facts[1]->tensor;
-    const bool is_neutral =
-        *op == Op::Maximum || *op == Op::Minimum ||
-        ((*op == Op::Add || *op == Op::Or || *op == Op::Xor) && tensors_.is_zero(first)) ||
-        (*op == Op::Multiply &&
-         (tensors_.is_scalar(first, "1.0/1.0") || tensors_.is_scalar(first, "1"))) ||
-        (*op == Op::And && tensors_.at(first).kind == "pred" && tensors_.is_scalar(first, "1"));
-    if (!is_neutral) return std::nullopt;
+    const bool is_idempotent = *op == Op::Maximum || *op == Op::Minimum;
+    if (!is_idempotent && !tensors_.is_neutral(form.text, facts[1]->tensor)) return std::nullopt;
   }
   return made(node, form, facts, std::move(kept), partial);
 }

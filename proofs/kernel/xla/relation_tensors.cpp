@@ -251,11 +251,15 @@ std::size_t Tensors::unknown(const Shape& shape) {
                  shape.sizes});
 }
 
+std::string Tensors::text_of(const Fraction& fraction) {
+  return Json(fraction.numerator + 0.0).dump() + "/" + Json(fraction.denominator).dump();
+}
+
 std::size_t Tensors::scalar(std::string_view literal, const Type& type) {
   std::string text;
   if (type.is_float()) {
     const Fraction fraction = fraction_of(real_literal(literal, type), type);
-    text = Json(fraction.numerator + 0.0).dump() + "/" + Json(fraction.denominator).dump();
+    text = text_of(fraction);
     if (std::isnan(fraction.numerator)) text = "nan";
     if (std::isinf(fraction.numerator)) text = fraction.numerator > 0 ? "inf" : "-inf";
   } else {
@@ -382,6 +386,38 @@ std::optional<std::size_t> Tensors::gather_in_order(const Form& form,
   return gathered ? make({"reshape", "", {sizes}}, {*gathered}, kind) : std::nullopt;
 }
 
+/// Likewise a scatter, whose updates are listed, too.
+std::optional<std::size_t> Tensors::scatter_in_order(const Form& form,
+                                                     const std::vector<std::size_t>& operands,
+                                                     const std::string& kind) {
+  const Index sizes = at(operands[2]).sizes;
+  const Index indices = at(operands[1]).sizes;
+  const Index& windows = form.numbers[0];
+  const std::size_t batches = sizes.size() - windows.size();
+  const bool are_last = std::ranges::all_of(
+      windows, [&](std::int64_t each) { return static_cast<std::size_t>(each) >= batches; });
+  const std::int64_t vector = form.numbers[5][0];
+  const bool is_last =
+      vector == std::ssize(indices) || (vector + 1 == std::ssize(indices) && indices.back() == 1);
+  const bool is_listed = indices.size() == 1 && vector == 1;
+  if (form.numbers[2].size() != 1 || !form.numbers[3].empty() || is_listed || !are_last || !is_last)
+    return std::nullopt;
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < batches; ++i) {
+    if (sizes[i] > (std::int64_t{1} << 40U) / count) return std::nullopt;
+    count *= sizes[i];
+  }
+  Form listed = form;
+  std::iota(listed.numbers[0].begin(), listed.numbers[0].end(), 1);
+  listed.numbers[5] = {1};
+  Index own = {count};
+  own.insert(own.end(), sizes.begin() + static_cast<std::ptrdiff_t>(batches), sizes.end());
+  const auto list = make({"reshape", "", {{count}}}, {operands[1]}, at(operands[1]).kind);
+  const auto updates = make({"reshape", "", {own}}, {operands[2]}, kind);
+  return list && updates ? make(std::move(listed), {operands[0], *list, *updates}, kind)
+                         : std::nullopt;
+}
+
 /// Laws of single operations, by which equal tensors are made the same way.
 std::optional<std::size_t> Tensors::simplified(const Form& form,
                                                const std::vector<std::size_t>& operands,
@@ -405,6 +441,9 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   if (opcode == "gather") {
     if (const auto simple = gather_in_order(form, operands, kind)) return simple;
   }
+  if (opcode == "scatter") {
+    if (const auto simple = scatter_in_order(form, operands, kind)) return simple;
+  }
   if (opcode == "iota" && form.numbers[1].size() > 1) {
     const Index size = {element_of(form.numbers[1], form.numbers[0][0])};
     const auto line = make({"iota", "", {{0}, size}}, {}, kind);
@@ -412,12 +451,24 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
                 : std::nullopt;
   }
   if (opcode == "convert" && at(operands[0]).kind == kind) return operands[0];
-  if (op_called(opcode)) return elements_of_moved(form, operands, kind);
-  if (opcode == "dot") return dot_of_moved(form, operands, kind);
+  if (op_called(opcode)) {
+    if (const auto simple = one_of_elements(form, operands, kind)) return simple;
+    return elements_of_moved(form, operands, kind);
+  }
+  if (opcode == "dot") {
+    if (const auto simple = dot_of_padded(form, operands, kind)) return simple;
+    return dot_of_moved(form, operands, kind);
+  }
+  if (opcode == "concatenate") {
+    if (const auto simple = joined_slices(form, operands, kind)) return simple;
+  }
   if (is_one_of(opcode, {"concatenate", "pad", "reduce", "slice"})) {
     if (const auto simple = padded(form, operands, kind)) return simple;
   }
-  if (opcode == "reduce") return reduction_of_moved(form, operands, kind);
+  if (opcode == "reduce") {
+    if (const auto simple = sum_of_scaled(form, operands, kind)) return simple;
+    return reduction_of_moved(form, operands, kind);
+  }
   if (opcode == "dynamic-slice") return dynamic_slice_of_moved(form, operands);
   if (operands.size() != 1) return std::nullopt;
   const Tensor& x = at(operands[0]);
@@ -426,6 +477,8 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     if (sizes_of(form, {x.sizes}) == x.sizes &&
         (opcode == "reshape" || std::is_sorted(form.numbers[0].begin(), form.numbers[0].end())))
       return operands[0];
+    if (x.form.opcode == "constant" && x.sizes.empty())
+      return make({"broadcast", "", {{}, form.numbers[0]}}, operands, kind);
     Moved moved = this->moved(operands[0]);
     if (auto dimensions = moved_by(form, moved.dimensions)) {
       moved.dimensions = std::move(*dimensions);
@@ -458,6 +511,10 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     if (!order.empty() && std::is_sorted(order.begin(), order.end()) &&
         elements(form.numbers[1]) == elements(x.sizes)) {
       if (const auto same = make({"reshape", "", {form.numbers[1]}}, operands, kind)) return same;
+    }
+    if (const auto own = scaled(operands[0])) {
+      const auto wide = make(form, {own->of}, kind);
+      return wide ? scaled_by(*wide, own->by) : std::nullopt;
     }
     if (is_broadcast) {
       Index both;

@@ -1,0 +1,227 @@
+// One form of functions of elements: products instead of quotients, with one constant factor, of
+// which broadcasts are.
+
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+#include "proofs/kernel/xla/relation.h"
+
+namespace p2::kernel::xla {
+namespace {
+
+using Factor = Tensors::Factor;
+
+constexpr std::int64_t kMaxPart = std::int64_t{1} << 31U;  ///< products of two are exact
+
+/// In lowest terms; nothing where that has larger parts.
+std::optional<Factor> reduced(std::int64_t numerator, std::int64_t denominator) {
+  std::int64_t divisor = std::gcd(numerator, denominator);
+  if (denominator < 0) divisor = -divisor;
+  const Factor factor{numerator / divisor, denominator / divisor};
+  if (std::abs(factor.numerator) >= kMaxPart || factor.denominator >= kMaxPart) return std::nullopt;
+  return factor;
+}
+
+}  // namespace
+
+/// The one number that all elements are, if it is a fraction with such parts.
+std::optional<Factor> Tensors::fraction(std::size_t number) const {
+  const Tensor& known = at(number);
+  if (known.form.opcode == "broadcast") return fraction(known.operands[0]);
+  if (known.form.opcode != "constant" || known.kind != "float" || !known.sizes.empty())
+    return std::nullopt;
+  const std::string& text = known.form.text;
+  const std::size_t stroke = text.find('/');
+  if (stroke == std::string::npos || text.starts_with("of the name ")) return std::nullopt;
+  const double parts[] = {std::strtod(text.c_str(), nullptr),
+                          std::strtod(text.c_str() + stroke + 1, nullptr)};
+  for (const double part : parts) {
+    if (std::fabs(part) >= kMaxPart || part != std::floor(part)) return std::nullopt;
+  }
+  return reduced(static_cast<std::int64_t>(parts[0]), static_cast<std::int64_t>(parts[1]));
+}
+
+/// Likewise, if it is not zero.
+std::optional<Factor> Tensors::factor(std::size_t number) const {
+  const auto known = fraction(number);
+  return known && known->numerator != 0 ? known : std::nullopt;
+}
+
+std::optional<std::size_t> Tensors::splat(const Factor& fraction, const Index& sizes) {
+  const Fraction parts{static_cast<double>(fraction.numerator),
+                       static_cast<double>(fraction.denominator)};
+  const std::size_t scalar = intern({{"constant", text_of(parts), {}}, {}, "float", {}});
+  return make({"broadcast", "", {{}, sizes}}, {scalar}, "float");
+}
+
+/// The sum or difference of constants is one, and x − c is x + (−c).
+std::optional<std::size_t> Tensors::sum_with_constant(const Form& form,
+                                                      const std::vector<std::size_t>& operands,
+                                                      const std::string& kind) {
+  const bool is_difference = form.opcode == "subtract";
+  if (kind != "float" || (!is_difference && form.opcode != "add")) return std::nullopt;
+  auto second = fraction(operands[1]);
+  if (!second) return std::nullopt;
+  if (is_difference) second->numerator = -second->numerator;
+  const Index& sizes = at(operands[1]).sizes;
+  if (const auto first = fraction(operands[0])) {
+    const std::int64_t parts[] = {first->numerator * second->denominator,
+                                  second->numerator * first->denominator};
+    const auto sum = reduced(parts[0] + parts[1], first->denominator * second->denominator);
+    return sum ? splat(*sum, sizes) : std::nullopt;
+  }
+  if (!is_difference) return std::nullopt;
+  const auto negative = splat(*second, sizes);
+  return negative ? make({"add", "", {}}, {operands[0], *negative}, kind) : std::nullopt;
+}
+
+std::optional<std::size_t> Tensors::one_of_elements(const Form& form,
+                                                    const std::vector<std::size_t>& operands,
+                                                    const std::string& kind) {
+  if (const auto simple = operand_alone(form, operands)) return simple;
+  if (const auto simple = function_of_narrow(form, operands, kind)) return simple;
+  if (const auto simple = with_one_factor(form, operands, kind)) return simple;
+  if (const auto simple = sum_with_constant(form, operands, kind)) return simple;
+  return quotient_as_product(form, operands, kind);
+}
+
+bool Tensors::is_neutral(std::string_view by, std::size_t number) const {
+  const Tensor& known = at(number);
+  if (known.form.opcode == "broadcast") return is_neutral(by, known.operands[0]);
+  if (is_one_of(by, {"add", "or", "xor"})) return is_zero(number);
+  if (by == "multiply") return is_scalar(number, "1.0/1.0") || is_scalar(number, "1");
+  if (by == "and") return known.kind == "pred" && is_scalar(number, "1");
+  return is_scalar(number, by == "maximum" ? "-inf" : "inf") &&
+         is_one_of(by, {"maximum", "minimum"});
+}
+
+/// x + 0, x − 0, max(x, −∞) and others are x; so is a choice of true where x and false elsewhere.
+std::optional<std::size_t> Tensors::operand_alone(const Form& form,
+                                                  const std::vector<std::size_t>& operands) {
+  const std::string& opcode = form.opcode;
+  if (opcode == "select") {
+    const bool is_truth =
+        at(operands[1]).kind == "pred" && integer(operands[1]) == 1 && integer(operands[2]) == 0;
+    return is_truth ? std::optional(operands[0]) : std::nullopt;
+  }
+  const bool is_bitwise = is_one_of(opcode, {"or", "xor"}) && at(operands[0]).kind != "pred";
+  if (operands.size() != 2 || is_bitwise) return std::nullopt;
+  if (is_neutral(opcode == "subtract" ? "add" : opcode, operands[1])) return operands[0];
+  return is_neutral(opcode, operands[0]) ? std::optional(operands[1]) : std::nullopt;
+}
+
+/// A function of broadcasts along the same dimensions, or of scalars, is a broadcast of it.
+std::optional<std::size_t> Tensors::function_of_narrow(const Form& form,
+                                                       const std::vector<std::size_t>& operands,
+                                                       const std::string& kind) {
+  // But constants are factors of what is wide.
+  const bool has_factor =
+      form.opcode == "multiply" && kind == "float" && (factor(operands[0]) || factor(operands[1]));
+  if (has_factor && !(factor(operands[0]) && factor(operands[1]))) return std::nullopt;
+  const Tensor* first = nullptr;
+  for (const std::size_t each : operands) {
+    const Tensor& wide = at(each);
+    if (wide.form.opcode != "broadcast") return std::nullopt;
+    if (first == nullptr || first->form.numbers[0].empty()) first = &wide;
+  }
+  if (first == nullptr) return std::nullopt;
+  const Form wide = first->form;
+  const Index narrow = at(first->operands[0]).sizes;
+  std::vector<std::size_t> all;
+  for (const std::size_t each : operands) {
+    const Tensor own = at(each);
+    if (own.form == wide) {
+      all.push_back(own.operands[0]);
+    } else if (own.form.numbers[0].empty() && own.sizes == wide.numbers[1]) {
+      const auto same = make({"broadcast", "", {{}, narrow}}, own.operands, own.kind);
+      if (!same) return std::nullopt;
+      all.push_back(*same);
+    } else {
+      return std::nullopt;
+    }
+  }
+  const auto result = make(form, std::move(all), kind);
+  return result ? make(wide, {*result}, kind) : std::nullopt;
+}
+
+/// x / y is x · (1/y), and 1 / √y is what `rsqrt` makes.
+std::optional<std::size_t> Tensors::quotient_as_product(const Form& form,
+                                                        const std::vector<std::size_t>& operands,
+                                                        const std::string& kind) {
+  if (form.opcode != "divide" || kind != "float") return std::nullopt;
+  const auto own = factor(operands[0]);
+  const bool is_inverse = own && own->numerator == 1 && own->denominator == 1;
+  const Tensor& below = at(operands[1]);
+  if (is_inverse) {
+    if (below.form.opcode != "sqrt") return std::nullopt;
+    return make({"rsqrt", "", {}}, below.operands, kind);
+  }
+  const auto ones = splat({1, 1}, Index(below.sizes));
+  const auto inverse = ones ? make(form, {*ones, operands[1]}, kind) : std::nullopt;
+  return inverse ? make({"multiply", "", {}}, {operands[0], *inverse}, kind) : std::nullopt;
+}
+
+/// The factor of x · c, and x, if that is how it is made.
+std::optional<Tensors::Scaled> Tensors::scaled(std::size_t number) const {
+  const Tensor& known = at(number);
+  if (known.form.opcode != "multiply") return std::nullopt;
+  const std::size_t side = factor(known.operands[0]) ? 0 : 1;
+  const auto by = factor(known.operands[side]);
+  // Of two constants whose product has larger parts none is a factor.
+  return by && !factor(known.operands[1 - side])
+             ? std::optional(Scaled{*by, known.operands[1 - side]})
+             : std::nullopt;
+}
+
+/// x · c; x if c is 1. Nothing where the constant has larger parts.
+std::optional<std::size_t> Tensors::scaled_by(std::size_t number, const std::optional<Factor>& by) {
+  if (!by) return std::nullopt;
+  if (by->numerator == by->denominator) return number;
+  const auto wide = splat(*by, Index(at(number).sizes));
+  return wide ? make({"multiply", "", {}}, {number, *wide}, "float") : std::nullopt;
+}
+
+/// x / c is x · (1/c), and (x · a) · (y · b) is (x · y) · ab.
+std::optional<std::size_t> Tensors::with_one_factor(const Form& form,
+                                                    const std::vector<std::size_t>& operands,
+                                                    const std::string& kind) {
+  const bool is_quotient = form.opcode == "divide";
+  if (kind != "float" || (!is_quotient && form.opcode != "multiply")) return std::nullopt;
+  std::optional<Factor> all = Factor{};
+  std::optional<std::size_t> rest[2];
+  int factors = 0;
+  for (std::size_t k = 0; k < 2; ++k) {
+    std::optional<Factor> by = factor(operands[k]);
+    if (!by) {
+      const auto own = scaled(operands[k]);
+      rest[k] = own ? own->of : operands[k];
+      if (!own) continue;
+      by = own->by;
+    }
+    ++factors;
+    if (is_quotient && k == 1) by = reduced(by->denominator, by->numerator);
+    if (all && by)
+      all = reduced(all->numerator * by->numerator, all->denominator * by->denominator);
+    else
+      all.reset();
+  }
+  // A product with one constant is as it should be, and so is 1 / y.
+  const auto first = factor(operands[0]);
+  const bool is_inverse = is_quotient && first && factors == 1 && rest[1];
+  const bool is_one_product = !is_quotient && factors == 1 &&
+                              (factor(operands[0]) || factor(operands[1])) &&
+                              all->numerator != all->denominator;
+  if (factors == 0 || is_one_product || !all ||
+      (is_inverse && first->numerator == first->denominator))
+    return std::nullopt;
+  if (!rest[0] && !rest[1]) return splat(*all, Index(at(operands[0]).sizes));
+  auto product = rest[0] ? rest[0] : rest[1];
+  if (rest[1] && (rest[0] || is_quotient)) {
+    const auto above = rest[0] ? rest[0] : splat({1, 1}, Index(at(*rest[1]).sizes));
+    product = above ? make(form, {*above, *rest[1]}, kind) : std::nullopt;
+  }
+  return product ? scaled_by(*product, all) : std::nullopt;
+}
+
+}  // namespace p2::kernel::xla

@@ -1,0 +1,219 @@
+// Pairs as compilers write them after the partitioner: products with inverses, convolutions in
+// place of dots, exchanges of several arrays, branches.
+
+#include <fmt/format.h>
+
+#include "tests/hlo/related_pairs.h"
+
+namespace p2::hlo {
+namespace {
+
+/// A branch by a number or truth value: of x the double, or its sum over all rows.
+Pair branches(const std::string& index, const std::string& attributes) {
+  const auto entry = [&](const char* sizes) {
+    return fmt::format(
+        "  x = f32[{0}] parameter(0)\n  i = {1} parameter(1)\n"
+        "  ROOT y = f32[{0}] conditional(i, x, x), {2}\n",
+        sizes, index, attributes);
+  };
+  const auto computations = [](const char* sizes, const std::string& sum) {
+    return fmt::format(
+        "twice {{\n  x = f32[{0}] parameter(0)\n  ROOT y = f32[{0}] add(x, x)\n}}\n"
+        "summed {{\n  x = f32[{0}] parameter(0)\n  z = f32[] constant(0)\n"
+        "  s = f32[8] reduce(x, z), dimensions={{0}}, to_apply=add\n{1}"
+        "  ROOT y = f32[{0}] broadcast(t), dimensions={{1}}\n}}\n",
+        sizes, sum);
+  };
+  return {
+      entry("4,8"), entry("2,8"), "a. _ -> a.", computations("4,8", "  t = f32[8] copy(s)\n"),
+      computations("2,8", fmt::format("  t = f32[8] all-reduce(s), {}, to_apply=add\n", kAlongA))};
+}
+
+/// The same as a choice before the partitioner: by a number, of three branches.
+Pair choices(const std::string& index, const std::string& conditions,
+             const std::string& conditional) {
+  const Pair conditionals = branches(index, conditional);
+  const std::string before =
+      "  x = f32[4,8] parameter(0)\n  i = " + index +
+      " parameter(1)\n  z = f32[] constant(0)\n"
+      "  s = f32[8] reduce(x, z), dimensions={0}, to_apply=add\n"
+      "  t = f32[4,8] broadcast(s), dimensions={1}\n  d = f32[4,8] add(x, x)\n" +
+      conditions;
+  const std::string third = "x2 {\n  x = f32[2,8] parameter(0)\n  ROOT y = f32[2,8] negate(x)\n}\n";
+  std::string after = conditionals.after;
+  if (conditional.find("x2") != std::string::npos)
+    after.replace(after.find("(i, x, x)"), 9, "(i, x, x, x)");
+  return {before, after, "a. _ -> a.", "", conditionals.computations_after + third};
+}
+
+/// Two counters of a loop that are one after the partitioner, and tables that change places.
+Pair counters() {
+  const auto computations = [](const char* sizes, bool has_both) {
+    const std::string shape =
+        fmt::format("(s32[], {}f32[{}], f32[4], f32[4])", has_both ? "s32[], " : "", sizes);
+    const int first = has_both ? 2 : 1;
+    return fmt::format(
+        "loop_body {{\n  p = {0} parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
+        "  one = s32[] constant(1)\n  next = s32[] add(i, one)\n{1}"
+        "  x = f32[{2}] get-tuple-element(p), index={3}\n"
+        "  v = f32[4] get-tuple-element(p), index={4}\n"
+        "  w = f32[4] get-tuple-element(p), index={5}\n  c = f32[] convert(j)\n"
+        "  cs = f32[{2}] broadcast(c), dimensions={{}}\n"
+        "  vs = f32[{2}] broadcast(v), dimensions={{1}}\n  a = f32[{2}] multiply(x, vs)\n"
+        "  b = f32[{2}] add(a, cs)\n  ROOT r = {0} tuple(next, {6}b, w, v)\n}}\n"
+        "loop_condition {{\n  p = {0} parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
+        "  n = s32[] constant(3)\n  ROOT c = pred[] compare(i, n), direction=LT\n}}\n",
+        shape,
+        has_both ? "  j = s32[] get-tuple-element(p), index=1\n  other = s32[] add(j, one)\n"
+                 : "  j = s32[] copy(i)\n",
+        sizes, first, first + 1, first + 2, has_both ? "other, " : "");
+  };
+  const auto entry = [](const char* sizes, bool has_both) {
+    const std::string shape =
+        fmt::format("(s32[], {}f32[{}], f32[4], f32[4])", has_both ? "s32[], " : "", sizes);
+    return fmt::format(
+        "  x = f32[{0}] parameter(0)\n  z = s32[] constant(0)\n"
+        "  v = f32[4] constant({{1, 2, 3, 4}})\n  w = f32[4] constant({{5, 7, 11, 13}})\n"
+        "  t = {1} tuple(z, {2}x, v, w)\n"
+        "  l = {1} while(t), condition=loop_condition, body=loop_body\n"
+        "  y = f32[{0}] get-tuple-element(l), index={3}\n  ROOT n = f32[{0}] negate(y)\n",
+        sizes, shape, has_both ? "z, " : "", has_both ? 2 : 1);
+  };
+  return {entry("4,4", true), entry("2,4", false), "a. -> a.", computations("4,4", true),
+          computations("2,4", false)};
+}
+
+}  // namespace
+
+std::vector<Pair> compiled_pairs() {
+  const std::string x = "  x = f32[4,8] parameter(0)\n";
+  const std::string rows = "  x = f32[2,8] parameter(0)\n";
+  const std::string zero = "  z = f32[] constant(0)\n";
+  const std::string sum_a = fmt::format("{}, to_apply=add\n", kAlongA);
+  const std::string rounded =
+      "rounded {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = f32[] add(a, b)\n"
+      "  d = bf16[] convert(c)\n  ROOT e = f32[] convert(d)\n}\n";
+  const std::string sum_b = fmt::format("{}, to_apply=add\n", kAlongB);
+  return {
+      // 0: a quotient as a product with the inverse, before it is made wide
+      {x + zero +
+           "  e = f32[4,8] exponential(x)\n"
+           "  s = f32[4] reduce(e, z), dimensions={1}, to_apply=add\n"
+           "  b = f32[4,8] broadcast(s), dimensions={0}\n  ROOT y = f32[4,8] divide(e, b)\n",
+       rows + zero +
+           "  e = f32[2,8] exponential(x)\n"
+           "  s = f32[2] reduce(e, z), dimensions={1}, to_apply=add\n  o = f32[] constant(1)\n"
+           "  os = f32[2] broadcast(o), dimensions={}\n  r = f32[2] divide(os, s)\n"
+           "  b = f32[2,8] broadcast(r), dimensions={0}\n  ROOT y = f32[2,8] multiply(e, b)\n",
+       "a. -> a."},
+      // 1: constants as one, as they are in f32
+      {x + zero +
+           "  s = f32[8] reduce(x, z), dimensions={0}, to_apply=add\n  n = f32[] constant(48)\n"
+           "  ns = f32[8] broadcast(n), dimensions={}\n  m = f32[8] divide(s, ns)\n"
+           "  l = f32[] constant(0.01)\n  ls = f32[8] broadcast(l), dimensions={}\n"
+           "  ROOT y = f32[8] multiply(m, ls)\n",
+       rows + zero +
+           "  s = f32[8] reduce(x, z), dimensions={0}, to_apply=add\n  t = f32[8] all-reduce(s), " +
+           sum_a +
+           "  l = f32[] constant(0.000208333338)\n  ls = f32[8] broadcast(l), dimensions={}\n"
+           "  ROOT y = f32[8] multiply(t, ls)\n",
+       "a. -> ."},
+      // 2: a maximum with -inf, and a choice of truth values
+      {x + "  w = pred[4,8] parameter(1)\n  t = pred[] constant(true)\n"
+           "  f = pred[] constant(false)\n  ts = pred[4,8] broadcast(t), dimensions={}\n"
+           "  fs = pred[4,8] broadcast(f), dimensions={}\n  c = pred[4,8] select(w, ts, fs)\n"
+           "  i = f32[] constant(-inf)\n  is = f32[4,8] broadcast(i), dimensions={}\n"
+           "  m = f32[4,8] maximum(is, x)\n  n = f32[4,8] negate(m)\n"
+           "  ROOT y = f32[4,8] select(c, m, n)\n",
+       rows + "  w = pred[2,8] parameter(1)\n  n = f32[2,8] negate(x)\n"
+              "  ROOT y = f32[2,8] select(w, x, n)\n",
+       "a. a. -> a."},
+      // 3: a dot as a sum of products
+      {x + "  w = f32[8,4] parameter(1)\n"
+           "  ROOT y = f32[4,4] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
+       rows + "  w = f32[8,4] parameter(1)\n" + zero +
+           "  xs = f32[2,4,8] broadcast(x), dimensions={0,2}\n"
+           "  t = f32[4,8] transpose(w), dimensions={1,0}\n"
+           "  ws = f32[2,4,8] broadcast(t), dimensions={1,2}\n  p = f32[2,4,8] multiply(ws, xs)\n"
+           "  ROOT y = f32[2,4] reduce(p, z), dimensions={2}, to_apply=add\n",
+       "a. .. -> a."},
+      // 4: a dot as a convolution without windows, of features that are cut
+      {x + "  w = f32[6,8] parameter(1)\n"
+           "  ROOT y = f32[6,4] dot(w, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n",
+       "  x = f32[4,4] parameter(0)\n  w = f32[6,4] parameter(1)\n"
+       "  c = f32[6,4] convolution(x, w), dim_labels=bf_oi->fb\n"
+       "  ROOT y = f32[6,4] all-reduce(c), " +
+           sum_b,
+       ".b .b -> .."},
+      // 5: batches as windows of one element, and a contraction of two dimensions as a window
+      {"  x = f32[4,3,8] parameter(0)\n  w = f32[8,6] parameter(1)\n"
+       "  ROOT y = f32[4,3,6] dot(x, w), lhs_contracting_dims={2}, rhs_contracting_dims={0}\n",
+       "  x = f32[2,3,8] parameter(0)\n  w = f32[8,6] parameter(1)\n  v = f32[8,6,1] reshape(w)\n"
+       "  ROOT y = f32[2,3,6] convolution(x, v), window={size=1}, dim_labels=0bf_io0->0bf\n",
+       "a.. .. -> a.."},
+      {"  x = f32[4,3,8] parameter(0)\n  w = f32[3,8,6] parameter(1)\n"
+       "  ROOT y = f32[4,6] dot(x, w), lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}\n",
+       "  x = f32[2,3,8] parameter(0)\n  w = f32[3,8,6] parameter(1)\n"
+       "  c = f32[2,1,6] convolution(x, w), window={size=3}, dim_labels=b0f_0io->b0f\n"
+       "  ROOT y = f32[2,6] reshape(c)\n",
+       "a.. ... -> a."},
+      // 7: an all-to-all of several arrays
+      {x + "  ROOT y = f32[4,8] negate(x)\n",
+       "  x = f32[4,4] parameter(0)\n  n = f32[4,4] negate(x)\n  p = f32[2,2,4] reshape(n)\n"
+       "  r = f32[1,2,4] slice(p), slice={[0:1], [0:2], [0:4]}\n"
+       "  s = f32[1,2,4] slice(p), slice={[1:2], [0:2], [0:4]}\n"
+       "  e = (f32[1,2,4], f32[1,2,4]) all-to-all(r, s), " +
+           std::string(kAlongA) +
+           "\n  f = f32[1,2,4] get-tuple-element(e), index=0\n"
+           "  g = f32[1,2,4] get-tuple-element(e), index=1\n"
+           "  c = f32[2,2,4] concatenate(f, g), dimensions={0}\n"
+           "  t = f32[2,2,4] transpose(c), dimensions={1,0,2}\n  ROOT y = f32[2,8] reshape(t)\n",
+       ".a -> a."},
+      // 8: the same bits as another type
+      {"  x = u32[4,8] parameter(0)\n  ROOT y = f32[4,8] bitcast-convert(x)\n",
+       "  x = u32[2,8] parameter(0)\n  ROOT y = f32[2,8] bitcast(x)\n", "a. -> a."},
+      // 9: indices of the whole from those of a part
+      {"  x = f32[8] parameter(0)\n  i = s32[8] iota(), iota_dimension=0\n"
+       "  s = s32[8] multiply(i, i)\n  c = f32[8] convert(s)\n  ROOT y = f32[8] add(x, c)\n",
+       "  x = f32[4] parameter(0)\n  i = s32[4] iota(), iota_dimension=0\n"
+       "  id = u32[] partition-id()\n  t = s32[4] constant({0,0,4,4})\n"
+       "  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n  r = s32[] reshape(d)\n"
+       "  o = s32[4] broadcast(r), dimensions={}\n  j = s32[4] add(i, o)\n"
+       "  s = s32[4] multiply(j, j)\n  c = f32[4] convert(s)\n  ROOT y = f32[4] add(x, c)\n",
+       "a -> a"},
+      // 10: a reducer that rounds, and a scatter at a table of indices, which is made a list
+      {x + zero + "  ROOT y = f32[8] reduce(x, z), dimensions={0}, to_apply=add\n",
+       rows + zero +
+           "  s = f32[8] reduce(x, z), dimensions={0}, to_apply=rounded\n"
+           "  ROOT y = f32[8] all-reduce(s), " +
+           kAlongA + ", to_apply=rounded\n",
+       "a. -> .", "", rounded},
+      {"  x = f32[6,8] parameter(0)\n  i = s32[2,2] parameter(1)\n"
+       "  u = f32[2,2,8] parameter(2)\n  j = s32[2,2,1] reshape(i)\n"
+       "  ROOT y = f32[6,8] scatter(x, j, u), update_window_dims={2}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=2, to_apply=add\n",
+       "  x = f32[6,4] parameter(0)\n  i = s32[2,2] parameter(1)\n"
+       "  u = f32[2,2,4] parameter(2)\n  j = s32[4] reshape(i)\n  k = s32[4,1] reshape(j)\n"
+       "  v = f32[4,4] reshape(u)\n"
+       "  ROOT y = f32[6,4] scatter(x, k, v), update_window_dims={1}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n",
+       ".b .. ..b -> .b"},
+      branches("s32[]", "branch_computations={twice, summed}"),
+      branches("pred[]", "true_computation=twice, false_computation=summed"),
+      counters(),
+      choices("s32[]",
+              "  one = s32[] constant(1)\n  two = s32[] constant(0)\n"
+              "  e = pred[] compare(i, one), direction=EQ\n"
+              "  f = pred[] compare(i, two), direction=EQ\n"
+              "  es = pred[4,8] broadcast(e), dimensions={}\n"
+              "  fs = pred[4,8] broadcast(f), dimensions={}\n  n = f32[4,8] negate(x)\n"
+              "  m = f32[4,8] select(es, t, n)\n  ROOT y = f32[4,8] select(fs, d, m)\n",
+              "branch_computations={twice, summed, x2}"),
+      choices("pred[]",
+              "  is = pred[4,8] broadcast(i), dimensions={}\n"
+              "  ROOT y = f32[4,8] select(is, d, t)\n",
+              "true_computation=twice, false_computation=summed"),
+  };
+}
+
+}  // namespace p2::hlo

@@ -1,0 +1,105 @@
+// Modules as compilers write them after the partitioner, and mistakes in them.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "tests/hlo/related_pairs.h"
+
+namespace p2::hlo {
+namespace {
+
+TEST_CASE("modules are related as compilers write them, and not where these differ") {
+  struct Change {
+    std::size_t pair;
+    const char* from;
+    const char* to;
+  };
+  const std::vector<Pair> pairs = compiled_pairs();
+  for (const Pair& each : pairs) {
+    CAPTURE(each.after);
+    CHECK(verdict_of(each) == kernel::Verdict::Accepted);
+  }
+  for (const Change& each : std::vector<Change>{
+           {0, "constant(1)", "constant(2)"},
+           {0, "divide(os, s)", "divide(s, os)"},
+           {0, "multiply(e, b)", "divide(e, b)"},
+           {1, "0.000208333338", "0.000208333352"},
+           {1, "0.000208333338", "0.01"},
+           {1, "multiply(t, ls)", "divide(t, ls)"},
+           {2, "select(w, x, n)", "select(w, n, x)"},
+           {3, "multiply(ws, xs)", "add(ws, xs)"},
+           {3, "to_apply=add", "to_apply=maximum"},
+           {3, "z = f32[] constant(0)", "z = f32[] constant(1)"},
+           {4, "to_apply=add", "to_apply=maximum"},
+           {5, "v = f32[8,6,1] reshape(w)",
+            "u = f32[8,6] reverse(w), dimensions={0}\n  v = f32[8,6,1] reshape(u)"},
+           {6, "window={size=3}", "window={size=3 rhs_reversal=1}"},
+           {6, "window={size=3}", "window={size=3 pad=-1_1}"},
+           {7, "all-to-all(r, s)", "all-to-all(s, r)"},
+           {7, "concatenate(f, g)", "concatenate(g, f)"},
+           {7, "concatenate(f, g)", "concatenate(f, f)"},
+           {7, "transpose(c), dimensions={1,0,2}", "transpose(c), dimensions={0,1,2}"},
+           {8, "bitcast(x)", "convert(x)"},
+           {9, "{0,0,4,4}", "{0,4,0,4}"},
+           {9, "{0,0,4,4}", "{0,0,5,5}"},
+           {11, "v = f32[4,4] reshape(u)",
+            "t = f32[2,2,4] transpose(u), dimensions={1,0,2}\n  v = f32[4,4] reshape(t)"},
+           {11, "to_apply=add", "to_apply=maximum"},
+           {12, "{twice, summed}", "{summed, twice}"},
+           {13, "true_computation=twice, false_computation=summed",
+            "true_computation=summed, false_computation=twice"},
+           {15, "{twice, summed, x2}", "{twice, x2, summed}"},
+           {16, "true_computation=twice, false_computation=summed",
+            "true_computation=summed, false_computation=twice"},
+           {14, "constant({5, 7, 11, 13})", "constant({5, 7, 11, 17})"},
+           {14, "tuple(z, x, v, w)", "tuple(z, x, w, v)"}}) {
+    Pair wrong = pairs[each.pair];
+    const std::size_t at = wrong.after.find(each.from);
+    REQUIRE(at != std::string::npos);
+    wrong.after.replace(at, std::string(each.from).size(), each.to);
+    CAPTURE(wrong.after);
+    CHECK(verdict_of(wrong) == kernel::Verdict::Incomplete);
+  }
+  // Numbers are rounded, but not cut off.
+  Pair truncated = pairs[10];
+  const std::size_t at = truncated.computations_after.find("bf16");
+  truncated.computations_after.replace(at, 4, "s32");
+  CHECK(verdict_of(truncated) == kernel::Verdict::Incomplete);
+}
+
+TEST_CASE("an all-to-all of fewer arrays than its groups have members is none") {
+  const std::string relation =
+      R"({"format": "p2-relation/1", "devices": 4, "mesh": {"a": 2, "b": 2},)"
+      R"( "inputs": {"0": {"after": 0, "relation": {"dims": [[], ["a", "b"]]}}},)"
+      R"( "outputs": {"0": {"after": 0, "relation": {"dims": [["a", "b"], []]}}}})";
+  const auto pair = [](int arrays) {
+    std::string lines =
+        "  x = f32[4,4] parameter(0)\n  n = f32[4,1,4] reshape(x)\n  m = f32[4,1,4] negate(n)\n";
+    std::string sent, shapes, made, gathered;
+    for (int k = 0; k < arrays; ++k) {
+      const int rows = 4 / arrays;
+      const char* const comma = k == 0 ? "" : ", ";
+      lines += fmt::format("  s{0} = f32[{1},1,4] slice(m), slice={{[{2}:{3}], [0:1], [0:4]}}\n", k,
+                           rows, k * rows, (k + 1) * rows);
+      sent += fmt::format("{}s{}", comma, k);
+      shapes += fmt::format("{}f32[{},1,4]", comma, rows);
+      made += fmt::format("  g{0} = f32[{1},1,4] get-tuple-element(e), index={0}\n", k, rows);
+      gathered += fmt::format("{}g{}", comma, k);
+    }
+    lines += fmt::format(
+        "  e = ({}) all-to-all({}), replica_groups={{{{0,1,2,3}}}}, channel_id=1, "
+        "use_global_device_ids=true\n{}  c = f32[4,1,4] concatenate({}), dimensions={{0}}\n"
+        "  t = f32[1,4,4] transpose(c), dimensions={{1,0,2}}\n  ROOT y = f32[1,16] reshape(t)\n",
+        shapes, sent, made, gathered);
+    return Pair{"  x = f32[4,16] parameter(0)\n  ROOT y = f32[4,16] negate(x)\n", lines, ""};
+  };
+  CHECK(related(whole(pair(4)), local(pair(4)), relation).index() == 0);
+  CHECK(related(whole(pair(2)), local(pair(2)), relation).index() == 1);
+}
+
+}  // namespace
+}  // namespace p2::hlo

@@ -1,0 +1,325 @@
+// Functions of elements have one form: element by element, and where a law does not apply.
+
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tests/hlo/small_relations.h"
+
+namespace p2::hlo::small {
+namespace {
+
+using kernel::xla::Tensors;
+using kernel::xla::type_called;
+
+/// Tensors of [2,3], [2], [3] and scalars, real or truth values, with their elements. Inputs are
+/// neither zero nor near to it, so that nothing is infinite but by constants.
+class Expressions {
+ public:
+  explicit Expressions(std::uint32_t seed) : random_(seed), tensors_({}) {}
+
+  void run() {
+    for (const Index& sizes : kSizes) input(sizes);
+    for (int k = 0; k < 16; ++k) step();
+    WholeTensors wholes(tensors_, inputs_);
+    for (const Known& each : all_) {
+      const Array& made = wholes.at(each.tensor);
+      REQUIRE(made.sizes == each.elements.sizes);
+      for (std::size_t k = 0; k < made.cells.size(); ++k) {
+        if (!is_same(made.cells[k], each.elements.cells[k]))
+          FAIL("tensor ", each.tensor, ", element ", k, ": ", made.cells[k], " is not ",
+               each.elements.cells[k], "; ", steps_);
+      }
+    }
+  }
+  const std::map<std::string, int>& simplified() const { return simplified_; }
+
+ private:
+  struct Known {
+    std::size_t tensor = 0;
+    Array elements;
+    std::string kind;
+  };
+  inline static const std::vector<Index> kSizes = {{2, 3}, {2, 3}, {2}, {3}, {}};
+
+  std::size_t below(std::size_t end) { return random_() % end; }
+  template <typename T>
+  const T& one_of(const std::vector<T>& all) {
+    return all[below(all.size())];
+  }
+
+  std::size_t input(const Index& sizes) {
+    const std::size_t number = inputs_.size();
+    Array array{sizes, {}};
+    for (std::size_t k = 0; k < indices_of(sizes).size(); ++k) {
+      const double size = 0.5 + static_cast<double>(below(1000)) / 500;
+      array.cells.push_back(below(2) == 0 ? size : -size);
+    }
+    inputs_[number] = array;
+    all_.push_back({tensors_.input(number, shape_of("f32", sizes)), array, "float"});
+    return all_.size() - 1;
+  }
+  std::size_t apply(const Form& form, const std::vector<std::size_t>& operands,
+                    const std::string& kind = "float") {
+    std::vector<std::size_t> numbers;
+    std::vector<const Array*> arrays;
+    for (const std::size_t each : operands) {
+      numbers.push_back(all_[each].tensor);
+      arrays.push_back(&all_[each].elements);
+    }
+    const auto made = tensors_.make(form, numbers, kind);
+    REQUIRE(made);
+    Array array = evaluate(form, arrays, tensors_.at(*made).sizes, kind);
+    const Tensors::Tensor& now = tensors_.at(*made);
+    const bool is_sorted = now.operands.size() == 2 && now.operands[0] == numbers.back() &&
+                           now.operands[1] == numbers[0];
+    if (now.form != form || (now.operands != numbers && !is_sorted)) ++simplified_[form.opcode];
+    steps_ +=
+        fmt::format("{} = {} {} {} of {}; ", *made, form.opcode, form.text, form.numbers, numbers);
+    all_.push_back({*made, std::move(array), kind});
+    return all_.size() - 1;
+  }
+  std::size_t scalar(const std::string& literal, const char* type) {
+    const Form form{"constant", literal, {}};
+    all_.push_back({tensors_.scalar(literal, type_called(type)), evaluate(form, {}, {}, type),
+                    type[0] == 'p' ? "pred" : "float"});
+    return all_.size() - 1;
+  }
+  /// Most often what was made last.
+  std::size_t some(const Index& sizes, const std::string& kind) {
+    for (int tries = 0; tries < 40; ++tries) {
+      const std::size_t k =
+          below(3) == 0 ? below(all_.size()) : all_.size() - 1 - below(all_.size());
+      if (all_[k].elements.sizes == sizes && all_[k].kind == kind) return k;
+    }
+    return kind == "pred" ? condition(sizes) : input(sizes);
+  }
+  std::size_t constant(const Index& sizes, const std::string& kind) {
+    static const std::vector<std::string> kReal = {"0",    "1",   "-1",   "0.5",   "3", "48",
+                                                   "0.01", "inf", "-inf", "-0.25", "7", "nan"};
+    static const std::vector<std::string> kTruth = {"true", "false"};
+    const bool is_truth = kind == "pred";
+    const std::size_t one = scalar(one_of(is_truth ? kTruth : kReal), is_truth ? "pred" : "f32");
+    return sizes.empty() ? one : apply({"broadcast", "", {{}, sizes}}, {one}, kind);
+  }
+  std::size_t operand(const Index& sizes, const std::string& kind) {
+    return below(3) == 0 ? constant(sizes, kind) : some(sizes, kind);
+  }
+  /// Of numbers that are not nearly equal.
+  std::size_t condition(const Index& sizes) {
+    const std::size_t other = below(2) == 0 ? input(sizes) : constant(sizes, "float");
+    return apply({"compare", one_of<std::string>({"LT", "GE", "EQ"}), {}}, {input(sizes), other},
+                 "pred");
+  }
+
+  void step() {
+    const Index sizes = one_of(kSizes);
+    const Index wide = {2, 3};
+    switch (below(12)) {
+      case 0:
+      case 1:
+      case 2: {
+        const std::string opcode = one_of<std::string>(
+            {"add", "subtract", "multiply", "multiply", "divide", "divide", "maximum", "minimum"});
+        const std::size_t x = operand(sizes, "float");
+        apply({opcode, "", {}}, {x, operand(sizes, "float")});
+        return;
+      }
+      case 3: {
+        const std::size_t x = apply({"abs", "", {}}, {some(sizes, "float")});
+        const std::size_t root = apply({"sqrt", "", {}}, {x});
+        apply({"divide", "", {}}, {operand(sizes, "float"), root});
+        return;
+      }
+      case 4: {
+        const std::size_t where = operand(sizes, "pred");
+        const std::string kind = below(3) == 0 ? "pred" : "float";
+        const std::size_t x = operand(sizes, kind);
+        apply({"select", "", {}}, {where, x, below(5) == 0 ? x : operand(sizes, kind)}, kind);
+        return;
+      }
+      case 5:
+        if (below(2) == 0) {
+          apply({"convert", "", {}}, {some(sizes, "pred")});
+        } else {
+          apply({one_of<std::string>({"and", "or", "xor"}), "", {}},
+                {operand(sizes, "pred"), operand(sizes, "pred")}, "pred");
+        }
+        return;
+      case 6: {
+        const bool is_row = below(2) == 0;
+        const std::size_t x = operand(is_row ? Index{2} : Index{3}, "float");
+        apply({"broadcast", "", {{is_row ? 0 : 1}, wide}}, {x});
+        return;
+      }
+      case 7: {
+        const std::size_t product =
+            apply({"multiply", "", {}}, {operand(wide, "float"), some(wide, "float")});
+        apply({"reduce", "add", {one_of<Index>({{0}, {1}, {0, 1}})}},
+              {below(3) == 0 ? some(wide, "float") : product, scalar("0", "f32")});
+        return;
+      }
+      case 8: {
+        const std::string by = one_of<std::string>({"maximum", "minimum", "multiply", "add"});
+        const Index along = one_of<Index>({{}, {}, {1}});
+        apply({"reduce", by, {along}}, {some(wide, "float"), constant({}, "float")});
+        return;
+      }
+      case 9: {
+        const std::size_t x = some(wide, "float");
+        const std::size_t y = below(4) == 0 ? some(wide, "float") : x;
+        const auto end = static_cast<std::int64_t>(1 + below(2));
+        const std::int64_t next = below(4) == 0 ? 1 : end;
+        const std::size_t first = apply({"slice", "", {{0, 0}, {2, end}, {1, 1}}}, {x});
+        const std::size_t last = apply({"slice", "", {{0, next}, {2, 3}, {1, 1}}}, {y});
+        apply({"concatenate", "", {{1}}}, {first, last});
+        return;
+      }
+      case 10: {
+        std::vector<std::size_t> sides;
+        const auto low = static_cast<std::int64_t>(below(2));
+        for (int k = 0; k < 2; ++k) {
+          const std::int64_t own = low ^ (below(5) == 0 ? 1 : 0);
+          const std::size_t edge = below(5) == 0 ? constant({}, "float") : scalar("0", "f32");
+          sides.push_back(
+              apply({"pad", "", {{0, own}, {0, 1 - own}, {0, 0}}}, {some(wide, "float"), edge}));
+        }
+        apply({"dot", "", {{}, {}, {1}, {1}}}, sides);
+        return;
+      }
+      default:
+        if (below(2) == 0)
+          apply({"reshape", "", {{1, 1}}}, {operand({}, "float")});
+        else
+          apply({"negate", "", {}}, {some(sizes, "float")});
+        return;
+    }
+  }
+
+  std::mt19937 random_;
+  Tensors tensors_;
+  std::map<std::size_t, Array> inputs_;
+  std::vector<Known> all_;
+  std::string steps_;
+  std::map<std::string, int> simplified_;
+};
+
+TEST_CASE("a function of elements in its one form is what it makes, element by element") {
+  const char* const more = std::getenv("P2_RELATION_TIMES");
+  const auto programs = 4000U * (more == nullptr ? 1U : static_cast<unsigned>(std::atoi(more)));
+  std::map<std::string, int> simplified;
+  for (std::uint32_t seed = 0; seed < programs; ++seed) {
+    Expressions expressions(seed);
+    expressions.run();
+    for (const auto& [opcode, count] : expressions.simplified()) simplified[opcode] += count;
+  }
+  for (const char* opcode :
+       {"add", "concatenate", "divide", "dot", "multiply", "reduce", "select", "subtract"}) {
+    CAPTURE(opcode);
+    CHECK(simplified[opcode] > 300);
+  }
+}
+
+/// Tensors of [4], and their numbers.
+struct Line {
+  Tensors tensors{{}};
+  std::size_t x = tensors.input(0, shape_of("f32", {4}));
+  std::size_t y = tensors.input(1, shape_of("f32", {4}));
+  std::size_t where = tensors.input(2, shape_of("pred", {4}));
+
+  std::size_t of(const char* literal, const char* type = "f32") {
+    return tensors
+        .make({"broadcast", "", {{}, {4}}}, {tensors.scalar(literal, type_called(type))},
+              kernel::xla::kind_of(type_called(type)))
+        .value();
+  }
+  std::size_t of(const char* opcode, const std::vector<std::size_t>& operands,
+                 const char* kind = "float") {
+    return tensors.make({opcode, "", {}}, operands, kind).value();
+  }
+};
+
+TEST_CASE("quotients and products with constants are one product, if the constants are") {
+  Line line;
+  const auto& [tensors, x, y, where] = line;
+  const auto product = [&](std::size_t of, const char* by) {
+    return line.of("multiply", {of, line.of(by)});
+  };
+  // As XLA writes x / 48 · 0.01, in f32.
+  CHECK(product(line.of("divide", {x, line.of("48")}), "0.01") == product(x, "0.000208333338"));
+  CHECK(product(line.of("divide", {x, line.of("48")}), "0.01") != product(x, "0.000208333352"));
+  CHECK(line.of("divide", {x, line.of("-8")}) == product(x, "-0.125"));
+  CHECK(product(product(x, "4"), "0.25") == x);
+  CHECK(line.of("divide", {x, y}) ==
+        line.of("multiply", {x, line.of("divide", {line.of("1"), y})}));
+  CHECK(line.of("divide", {x, line.of("sqrt", {y})}) ==
+        line.of("multiply", {x, line.of("rsqrt", {y})}));
+  CHECK(line.of("subtract", {x, line.of("0.1")}) == line.of("add", {x, line.of("-0.1")}));
+  CHECK(line.of("subtract", {line.of("0.5"), line.of("0.25")}) == line.of("0.25"));
+  // Out of products, inverses, broadcasts and sums.
+  CHECK(line.of("multiply", {product(x, "4"), product(y, "0.5")}) ==
+        product(line.of("multiply", {x, y}), "2"));
+  CHECK(line.of("divide", {x, product(y, "4")}) == product(line.of("divide", {x, y}), "0.25"));
+  const auto wide = [&](std::size_t of, const char* by) {
+    const std::size_t all =
+        line.tensors.make({"broadcast", "", {{1}, {3, 4}}}, {of}, "float").value();
+    const std::size_t one = line.tensors.scalar(by, type_called("f32"));
+    const std::size_t ones =
+        line.tensors.make({"broadcast", "", {{}, {3, 4}}}, {one}, "float").value();
+    return line.of("multiply", {all, ones});
+  };
+  CHECK(wide(product(x, "4"), "1") == wide(x, "4"));
+  const auto sum = [&](std::size_t of, const char* from) {
+    const std::size_t first = line.tensors.scalar(from, type_called("f32"));
+    return line.tensors.make({"reduce", "add", {{0}}}, {of, first}, "float").value();
+  };
+  const auto scalar = [&](std::size_t of, const char* by) {
+    return line.of("multiply", {of, line.tensors.scalar(by, type_called("f32"))});
+  };
+  CHECK(sum(product(x, "4"), "0") == scalar(sum(x, "0"), "4"));
+  CHECK(sum(line.of("negate", {x}), "0") == line.of("negate", {sum(x, "0")}));
+  CHECK(sum(product(x, "4"), "1") != scalar(sum(x, "1"), "4"));
+  CHECK(sum(line.of("negate", {x}), "1") != line.of("negate", {sum(x, "1")}));
+  // Zero, infinity and what is beyond the parts of fractions are no factors.
+  for (const char* constant : {"0", "inf", "nan", "3e30", "1e-30"}) {
+    CAPTURE(constant);
+    const std::size_t below = line.of(constant);
+    CHECK(line.of("divide", {x, below}) ==
+          line.of("multiply", {x, line.of("divide", {line.of("1"), below})}));
+    CHECK(product(product(x, constant), "2") == product(product(x, "2"), constant));
+    CHECK(product(product(x, constant), "2") != product(x, constant));
+  }
+  // Of two constants, in a broadcast, neither.
+  const std::size_t large = line.tensors
+                                .make({"multiply", "", {}},
+                                      {line.tensors.scalar("1000003", type_called("f32")),
+                                       line.tensors.scalar("1000033", type_called("f32"))},
+                                      "float")
+                                .value();
+  CHECK(line.tensors.make({"broadcast", "", {{}, {4}}}, {large}, "float").has_value());
+  CHECK(product(product(x, "1000003"), "1000033") != product(product(x, "1000033"), "1000003"));
+  // Integers wrap around, and are divided otherwise.
+  const std::size_t i = line.tensors.input(3, shape_of("s32", {4}));
+  const std::size_t two = line.of("2", "s32");
+  CHECK(line.of("multiply", {line.of("divide", {i, two}, "s32"), two}, "s32") != i);
+  CHECK(line.of("subtract", {i, two}, "s32") != line.of("add", {i, line.of("-2", "s32")}, "s32"));
+}
+
+// What guards against what is no number is no factor, and what decides is not left out.
+TEST_CASE("a choice is no product, and of one tensor no tensor without its condition") {
+  Line line;
+  const auto& [tensors, x, y, where] = line;
+  const std::size_t zero = line.of("0");
+  const std::size_t mask = line.of("convert", {where});
+  CHECK(line.of("select", {where, x, zero}) != line.of("multiply", {mask, x}));
+  CHECK(line.of("select", {where, x, x}) != x);
+}
+
+}  // namespace
+}  // namespace p2::hlo::small
