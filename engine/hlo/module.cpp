@@ -188,4 +188,37 @@ Reducer reducer_of(const Computation& computation) {
   return seen == 3 ? reducer_of(root.opcode, root.shape.array.type) : Reducer::Unknown;
 }
 
+bool orders_largest_first(const Computation& comparator) {
+  const auto text = [&](const auto& self, std::uint32_t number) -> std::string {
+    const Instruction& each = comparator.instructions[number];
+    const bool is_scalar = !each.shape.is_tuple && each.shape.array.sizes.empty();
+    if (!is_scalar || each.opcode == "call" || each.opcode == "fusion") return "?";
+    if (each.opcode == "parameter") return std::to_string(each.attributes.index) + "#";
+    if (each.opcode == "constant")
+      return each.literal && !each.literal->elided ? to_string(each.literal->at(0)) : "?";
+    std::vector<std::string> operands;
+    for (const std::uint32_t operand : each.operands) operands.push_back(self(self, operand));
+    if (each.opcode == "xor") std::sort(operands.begin(), operands.end());
+    std::string all = each.opcode + each.attributes.direction + "(";
+    for (const std::string& operand : operands) all += operand + ",";
+    return all + ")";
+  };
+  const Instruction& root = comparator.instructions[comparator.root];
+  if (root.opcode != "compare" || root.attributes.direction != "GT" || root.operands.size() != 2)
+    return false;
+  for (const bool is_total : {false, true}) {
+    bool is_so = true;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const std::string parameter = std::to_string(k) + "#";
+      const std::string bits = "bitcast(" + parameter + ",)";
+      const std::string flipped = "xor(2147483647," + bits + ",)";
+      const std::string total =
+          "select(compareLT(" + bits + ",0,)," + flipped + "," + bits + ",)";
+      is_so = is_so && text(text, root.operands[k]) == (is_total ? total : parameter);
+    }
+    if (is_so) return true;
+  }
+  return false;
+}
+
 }  // namespace p2::hlo

@@ -169,6 +169,9 @@ std::string_view to_string(Reducer reducer);
 Reducer reducer_of(std::string_view opcode, ElementType type);
 /// The reducer of a computation whose root is a binary operation on its two parameters.
 Reducer reducer_of(const Computation& computation);
+/// Whether a comparator puts larger numbers first: `a > b`, or that of the integers which numbers
+/// are in IEEE 754's total order, as XLA writes it. Other parameters do not matter.
+bool orders_largest_first(const Computation& comparator);
 
 /// Why a module has no meaning: its shapes or groups are inconsistent.
 struct Fault {

@@ -94,10 +94,10 @@ TEST_CASE(
   // put together, and one form for what reshapes, transposes, dots, reductions and slices make of
   // one tensor.
   // 10 more are for gathers at tables of indices, 130 for sorts, windows and convolutions,
-  // 200 for reductions of several arrays in two steps, 260 for halos. 540 are for what compilers
+  // 200 for reductions of several arrays in two steps, 260 for halos. 820 are for what compilers
   // write after the partitioner: functions of elements in one form, branches, convolutions in place
-  // of dots, exchanges of several arrays, tiles of other sizes.
-  CHECK(checker_lines(relations) < 6200);
+  // of dots, exchanges of several arrays, sums in tiles, tiles of other sizes.
+  CHECK(checker_lines(relations) < 6480);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
   CHECK(checker_lines(several) < 1180);

@@ -665,4 +665,47 @@ TEST_CASE(
             .outcome == Outcome::Refuted);
 }
 
+TEST_CASE("a TopK is one by a comparator that puts the largest first, and not by others") {
+  const auto module = [](const std::string& root, const std::string& more = "") {
+    return "HloModule m, num_partitions=1\n\ncomparator {\n  a = f32[] parameter(0)\n"
+           "  b = f32[] parameter(1)\n" +
+           more + "  ROOT c = pred[] compare(" + root +
+           "\n}\n\nENTRY main {\n  x = f32[8] parameter(0)\n"
+           "  ROOT t = (f32[2], s32[2]) custom-call(x), custom_call_target=\"TopK\", "
+           "called_computations={comparator}\n}\n";
+  };
+  const auto total = [](const std::string& of, const std::string& bits) {
+    return "  i" + of + " = s32[] bitcast(" + of + ")\n  n" + of + " = pred[] compare(i" + of +
+           ", z), direction=LT\n  f" + of + " = s32[] xor(" + bits + ", i" + of + ")\n  s" + of +
+           " = s32[] select(n" + of + ", f" + of + ", i" + of + ")\n";
+  };
+  const std::string constants = "  z = s32[] constant(0)\n  m = s32[] constant(2147483647)\n";
+  const std::string by_bits = constants + total("a", "m") + total("b", "m");
+  const std::string plain = module("a, b), direction=GT");
+  const auto outcome = [&](const std::string& other) { return compared(plain, other).outcome; };
+  CHECK(outcome(plain) == Outcome::Established);
+  CHECK(outcome(module("sa, sb), direction=GT", by_bits)) == Outcome::Established);
+  CHECK(outcome(module("a, b), direction=LT")) == Outcome::Undecided);
+  CHECK(outcome(module("b, a), direction=GT")) == Outcome::Undecided);
+  CHECK(outcome(module("sa, sb), direction=LT", by_bits)) == Outcome::Undecided);
+  CHECK(outcome(module("sa, sb), direction=GT",
+                       replaced(by_bits, "constant(2147483647)", "constant(2147483646)"))) ==
+        Outcome::Undecided);
+  CHECK(outcome(module("sa, sb), direction=GT", constants + total("a", "m") + total("b", "z"))) ==
+        Outcome::Undecided);
+}
+
+TEST_CASE("inputs that are larger than the memory limit are not made") {
+  const std::string large =
+      module_text("  x = f32[65536,4096] parameter(0)\n  ROOT y = f32[65536,4096] tanh(x)\n", 1);
+  ComparisonOptions options;
+  options.engine = ModuleEngine::Interpreter;
+  Limits limits;
+  limits.memory_bytes = resident_memory() + (std::size_t{64} << 20U);
+  const auto module = module_of(large);
+  const auto other = module_of(replaced(large, "tanh(x)", "sine(x)"));
+  CHECK(compare(module, other, options, limits).outcome == Outcome::Undecided);
+  CHECK(resident_memory() < *limits.memory_bytes);
+}
+
 }  // namespace p2::hlo

@@ -198,6 +198,15 @@ std::vector<Pair> compiled_pairs() {
        "  ROOT y = f32[6,4] scatter(x, k, v), update_window_dims={1}, inserted_window_dims={0}, "
        "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n",
        ".b .. ..b -> .b"},
+      // 12: a sum in tiles, twice, the last of them padded
+      {x + zero + "  ROOT y = f32[4] reduce(x, z), dimensions={1}, to_apply=add\n",
+       rows + zero +
+           "  t = f32[2,3] reduce-window(x, z), window={size=1x3 stride=1x3 pad=0_0x0_1}, "
+           "to_apply=add\n"
+           "  u = f32[2,2] reduce-window(t, z), window={size=1x2 stride=1x2 pad=0_0x1_0}, "
+           "to_apply=rounded\n"
+           "  ROOT y = f32[2] reduce(u, z), dimensions={1}, to_apply=add\n",
+       "a. -> a", "", rounded},
       branches("s32[]", "branch_computations={twice, summed}"),
       branches("pred[]", "true_computation=twice, false_computation=summed"),
       counters(),

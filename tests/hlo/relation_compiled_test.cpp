@@ -49,14 +49,20 @@ TEST_CASE("modules are related as compilers write them, and not where these diff
            {11, "v = f32[4,4] reshape(u)",
             "t = f32[2,2,4] transpose(u), dimensions={1,0,2}\n  v = f32[4,4] reshape(t)"},
            {11, "to_apply=add", "to_apply=maximum"},
-           {12, "{twice, summed}", "{summed, twice}"},
-           {13, "true_computation=twice, false_computation=summed",
+           {12, "size=1x3 stride=1x3 pad=0_0x0_1", "size=1x3 stride=1x2 pad=0_0x0_0"},
+           {12, "size=1x2 stride=1x2 pad=0_0x1_0", "size=1x2 stride=1x1 pad=0_0x0_0"},
+           {12, "pad=0_0x0_1}, to_apply=add", "pad=0_0x0_1}, to_apply=maximum"},
+           {12, "z = f32[] constant(0)", "z = f32[] constant(1)"},
+           {12, "reduce(u, z), dimensions={1}, to_apply=add",
+            "reduce(u, z), dimensions={1}, to_apply=maximum"},
+           {13, "{twice, summed}", "{summed, twice}"},
+           {14, "true_computation=twice, false_computation=summed",
             "true_computation=summed, false_computation=twice"},
-           {15, "{twice, summed, x2}", "{twice, x2, summed}"},
-           {16, "true_computation=twice, false_computation=summed",
+           {16, "{twice, summed, x2}", "{twice, x2, summed}"},
+           {17, "true_computation=twice, false_computation=summed",
             "true_computation=summed, false_computation=twice"},
-           {14, "constant({5, 7, 11, 13})", "constant({5, 7, 11, 17})"},
-           {14, "tuple(z, x, v, w)", "tuple(z, x, w, v)"}}) {
+           {15, "constant({5, 7, 11, 13})", "constant({5, 7, 11, 17})"},
+           {15, "tuple(z, x, v, w)", "tuple(z, x, w, v)"}}) {
     Pair wrong = pairs[each.pair];
     const std::size_t at = wrong.after.find(each.from);
     REQUIRE(at != std::string::npos);
@@ -64,6 +70,11 @@ TEST_CASE("modules are related as compilers write them, and not where these diff
     CAPTURE(wrong.after);
     CHECK(verdict_of(wrong) == kernel::Verdict::Incomplete);
   }
+  // What every tile begins with is added once for every tile.
+  Pair begun = pairs[12];
+  for (std::string* text : {&begun.before, &begun.after})
+    text->replace(text->find("constant(0)"), 11, "constant(1)");
+  CHECK(verdict_of(begun) == kernel::Verdict::Incomplete);
   // Numbers are rounded, but not cut off.
   Pair truncated = pairs[10];
   const std::size_t at = truncated.computations_after.find("bf16");

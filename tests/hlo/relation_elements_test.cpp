@@ -118,6 +118,12 @@ class Expressions {
                  "pred");
   }
 
+  /// A root or power of what is not negative.
+  std::size_t below_of(std::size_t x, const Index& sizes) {
+    return below(2) == 0 ? apply({"sqrt", "", {}}, {x})
+                         : apply({"power", "", {}}, {x, input(sizes)});
+  }
+
   void step() {
     const Index sizes = one_of(kSizes);
     const Index wide = {2, 3};
@@ -133,8 +139,8 @@ class Expressions {
       }
       case 3: {
         const std::size_t x = apply({"abs", "", {}}, {some(sizes, "float")});
-        const std::size_t root = apply({"sqrt", "", {}}, {x});
-        apply({"divide", "", {}}, {operand(sizes, "float"), root});
+        const std::size_t below = below_of(x, sizes);
+        apply({"divide", "", {}}, {operand(sizes, "float"), below});
         return;
       }
       case 4: {
@@ -304,20 +310,97 @@ TEST_CASE("quotients and products with constants are one product, if the constan
                                 .value();
   CHECK(line.tensors.make({"broadcast", "", {{}, {4}}}, {large}, "float").has_value());
   CHECK(product(product(x, "1000003"), "1000033") != product(product(x, "1000033"), "1000003"));
+  CHECK(line.of("convert", {line.of("3", "s32")}) == line.of("3"));
+  CHECK(line.of("convert", {line.of("true", "pred")}) == line.of("1"));
+  CHECK(line.of("convert", {line.of("16777217", "s32")}) != line.of("16777217"));
   // Integers wrap around, and are divided otherwise.
   const std::size_t i = line.tensors.input(3, shape_of("s32", {4}));
   const std::size_t two = line.of("2", "s32");
   CHECK(line.of("multiply", {line.of("divide", {i, two}, "s32"), two}, "s32") != i);
-  CHECK(line.of("subtract", {i, two}, "s32") != line.of("add", {i, line.of("-2", "s32")}, "s32"));
+  CHECK(line.of("subtract", {i, two}, "s32") == line.of("add", {i, line.of("-2", "s32")}, "s32"));
+}
+
+TEST_CASE("constants of sums of integers are one, modulo two to the number of bits") {
+  for (const char* type : {"s8", "u8", "s32", "u32", "s64"}) {
+    CAPTURE(std::string(type));
+    Line line;
+    auto& tensors = line.tensors;
+    std::mt19937 random(1);
+    Array array{{4}, {}};
+    for (int k = 0; k < 4; ++k) array.cells.push_back(static_cast<double>(random() % 100));
+    const std::size_t x = tensors.input(3, shape_of(type, {4}));
+    std::vector<std::pair<std::size_t, Array>> all = {{x, array}};
+    int simplified = 0;
+    for (int k = 0; k < 400; ++k) {
+      const Form form{random() % 2 == 0 ? "add" : "subtract", "", {}};
+      std::size_t sides[] = {random() % all.size(), 0};
+      const std::string literal = std::to_string(random() % 128);
+      const auto constant = tensors.make({"broadcast", "", {{}, {4}}},
+                                         {tensors.scalar(literal, type_called(type))}, type);
+      all.emplace_back(*constant, Array{{4}, std::vector<double>(4, std::stod(literal))});
+      sides[1] = random() % 4 == 0 ? random() % all.size() : all.size() - 1;
+      if (random() % 2 == 0) std::swap(sides[0], sides[1]);
+      const auto made =
+          tensors.make(form, {all[sides[0]].first, all[sides[1]].first}, type).value();
+      simplified += tensors.at(made).form != form;
+      const std::vector<const Array*> operands = {&all[sides[0]].second, &all[sides[1]].second};
+      all.emplace_back(made, evaluate(form, operands, {4}, type));
+    }
+    WholeTensors wholes(tensors, {{3, array}});
+    for (const auto& [tensor, elements] : all) CHECK(wholes.at(tensor).cells == elements.cells);
+    CHECK(simplified > 20);
+  }
+}
+
+TEST_CASE("inverses are those of products, of roots and of powers") {
+  Line line;
+  const auto& [tensors, x, y, where] = line;
+  const auto over = [&](std::size_t above, std::size_t below) {
+    return line.of("divide", {above, below});
+  };
+  const std::size_t one = line.of("1");
+  const std::size_t product = line.of("multiply", {x, y});
+  CHECK(over(over(one, x), y) == over(one, product));
+  CHECK(line.of("multiply", {over(y, x), over(one, y)}) == over(y, product));
+  CHECK(line.of("multiply", {over(y, x), over(one, y)}) != over(one, x));  // 0 / 0 at 0
+  CHECK(over(one, line.of("power", {x, y})) == line.of("power", {x, line.of("negate", {y})}));
+  CHECK(over(line.of("2"), line.of("power", {x, y})) ==
+        line.of("multiply", {line.of("power", {x, line.of("negate", {y})}), line.of("2")}));
+  // 2^-26, as XLA prints it.
+  CHECK(over(x, line.of("67108864")) == line.of("multiply", {x, line.of("1.49011612e-08")}));
 }
 
 // What guards against what is no number is no factor, and what decides is not left out.
-TEST_CASE("a choice is no product, and of one tensor no tensor without its condition") {
+TEST_CASE("a choice of zero is a product where all is finite, whatever the inputs are") {
   Line line;
   const auto& [tensors, x, y, where] = line;
   const std::size_t zero = line.of("0");
-  const std::size_t mask = line.of("convert", {where});
-  CHECK(line.of("select", {where, x, zero}) != line.of("multiply", {mask, x}));
+  const auto product = [&](std::size_t of) {
+    return line.of("multiply", {line.of("convert", {where}), of});
+  };
+  const auto is_product = [&](std::size_t of) {
+    return line.of("select", {where, of, zero}) == product(of);
+  };
+  const std::size_t sum = line.of("add", {x, line.of("exponential", {y})});
+  CHECK(is_product(x));
+  CHECK(is_product(sum));
+  CHECK(line.of("select", {where, zero, x}) ==
+        line.of("multiply", {line.of("convert", {line.of("not", {where}, "pred")}), x}));
+  const std::size_t n = line.tensors.input(3, shape_of("s32", {4}));
+  const std::size_t number = line.of("convert", {n});
+  CHECK(is_product(number));
+  CHECK(!is_product(line.of("divide", {x, number})));
+  CHECK(!is_product(line.of("divide", {x, y})));
+  CHECK(!is_product(line.of("log", {x})));
+  CHECK(!is_product(line.of("sqrt", {x})));
+  CHECK(!is_product(line.of("rsqrt", {x})));
+  CHECK(!is_product(line.of("power", {x, y})));
+  CHECK(!is_product(line.of("add", {sum, line.of("log", {x})})));
+  CHECK(!is_product(line.of("-inf")));
+  CHECK(!is_product(line.of("maximum", {x, line.of("inf")})));
+  const std::size_t variable = line.tensors.variable(0, x, shape_of("f32", {4}));
+  CHECK(!is_product(line.of("add", {variable, y})));
+  CHECK(!is_product(line.tensors.unknown(shape_of("f32", {4}))));
   CHECK(line.of("select", {where, x, x}) != x);
 }
 

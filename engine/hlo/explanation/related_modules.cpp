@@ -21,8 +21,9 @@ auto RandomInterpretation::run(const Module& module, Form form, bool is_before,
                                const Run::Observer& observer) -> PerDevice {
   Run run(module, is_before ? 1 : 2, devices_, algebra_, work_);
   run.observe(observer);
-  return run.run(interpreter::Inputs(devices_, relation_)
-                     .of(algebra_, module, form, interpreter::kDraws[0], interpreter::kFirstSeed));
+  return run.run(
+      interpreter::Inputs(devices_, relation_)
+          .of(algebra_, module, form, interpreter::kDraws[0], interpreter::kFirstSeed, work_));
 }
 
 interpreter::Term RandomInterpretation::combine(Reducer reducer, ElementType type,

@@ -417,6 +417,8 @@ void LinkedDimensions::relate(const Instruction& instruction, const Arrays& arra
     for (std::size_t k = 0; k < numbers.lhs_contracting.size(); ++k) {
       const auto left = static_cast<std::size_t>(numbers.lhs_contracting[k]);
       const auto right = static_cast<std::size_t>(numbers.rhs_contracting[k]);
+      // Execution says what is wrong with it.
+      if (left >= arrays[0]->numbers.size() || right >= arrays[1]->numbers.size()) return;
       classes_.tie(arrays[0]->numbers.at(left), arrays[1]->numbers.at(right));
       marked[0][left] = marked[1][right] = true;
     }

@@ -388,7 +388,7 @@ class BlockExecution {
                         });
     const auto run = [&](const Module& module, std::uint64_t number, Form form) {
       Interpreter<Ranges> interpreter(module, number, blocks_.devices, ranges, work);
-      return interpreter.run(inputs.of(ranges, module, form, draw.draw, draw.seed));
+      return interpreter.run(inputs.of(ranges, module, form, draw.draw, draw.seed, work));
     };
     const auto first = run(*blocks_.before, 1, blocks_.relation.before);
     const auto second = run(*blocks_.after, 2, blocks_.relation.after);

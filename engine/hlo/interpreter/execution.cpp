@@ -253,7 +253,7 @@ class ExecutionComparison {
     const Inputs inputs(devices_, relation_, given_);
     Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
     run.observe(observer);
-    auto values = run.run(inputs.of(arithmetic, module, form, draw, seed));
+    auto values = run.run(inputs.of(arithmetic, module, form, draw, seed, work));
     for (const Instruction* each : run.opaque_instructions()) opaque.insert({is_before, each});
     return values;
   }

@@ -85,7 +85,8 @@ class Inputs {
 
   template <typename A>
   std::vector<typename Interpreter<A>::PerDevice> of(A& arithmetic, const Module& module, Form form,
-                                                     const Draw& draw, std::uint64_t seed) const {
+                                                     const Draw& draw, std::uint64_t seed,
+                                                     Work& work) const {
     std::vector<typename Interpreter<A>::PerDevice> all;
     const Computation& entry = module.entry_computation();
     std::uint32_t number = 0;
@@ -105,7 +106,7 @@ class Inputs {
           number += static_cast<std::uint32_t>(shape.arrays().size());
         } else {
           value = std::make_shared<const ArrayTree<typename A::Cell>>(
-              build(arithmetic, shape, number, device, form, draw, seed));
+              build(arithmetic, shape, number, device, form, draw, seed, work));
         }
         values[device] = value;
       }
@@ -159,15 +160,17 @@ class Inputs {
   template <typename A>
   ArrayTree<typename A::Cell> build(A& arithmetic, const Shape& shape, std::uint32_t& number,
                                     std::uint32_t device, Form form, const Draw& draw,
-                                    std::uint64_t seed) const {
+                                    std::uint64_t seed, Work& work) const {
     ArrayTree<typename A::Cell> tree;
     tree.is_tuple = shape.is_tuple;
     for (const Shape& part : shape.parts) {
-      tree.parts.push_back(build(arithmetic, part, number, device, form, draw, seed));
+      tree.parts.push_back(build(arithmetic, part, number, device, form, draw, seed, work));
     }
     if (shape.is_tuple) return tree;
     const std::uint32_t input = number++;
     const ElementType type = shape.array.type;
+    const auto elements = static_cast<std::uint64_t>(shape.array.elements());
+    work.spend(elements, elements * sizeof(typename A::Cell));
     std::vector<typename A::Cell> cells;
     const auto drawn = [&](const std::vector<std::uint64_t>& keys) {
       return value(arithmetic, keys, type, draw, seed);

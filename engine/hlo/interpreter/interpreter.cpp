@@ -446,7 +446,13 @@ auto Interpreter<A>::execute_custom_call(const Instruction& instruction, const O
   if (target == "SPMDShardToFullShape" || target == "xla.sdy.LocalToGlobalShape") {
     return whole_of(instruction, operands, active);
   }
-  if (target == "TopK") return execute_locally(instruction, operands, active);
+  if (target == "TopK") {
+    for (const std::uint32_t called : instruction.called) {
+      if (!orders_largest_first(module_.computations[called]))
+        give_up(instruction, "its comparator may not be `greater than`");
+    }
+    return execute_locally(instruction, operands, active);
+  }
   return execute_opaque(instruction, operands, active);
 }
 

@@ -79,6 +79,11 @@ std::string text_of(const Index& list);
 std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& node,
                                                  const std::function<std::size_t(Node)>& add);
 
+/// Of a reduction of what windows side by side reduce likewise, from the operation's neutral
+/// element, the reduction of what they are windows of; added by `add`. Nothing for any other.
+std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& node,
+                                               const std::function<std::size_t(Node)>& add);
+
 /// Of a concatenation of all that an all-to-all of several arrays makes, in their order, the
 /// all-to-all of the arrays that is concatenated; with nodes that `add` adds. Nothing for any
 /// other.

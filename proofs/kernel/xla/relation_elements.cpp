@@ -1,9 +1,12 @@
 // One form of functions of elements: products instead of quotients, with one constant factor, of
 // which broadcasts are.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <set>
+#include <string>
 
 #include "proofs/kernel/xla/relation.h"
 
@@ -76,12 +79,118 @@ std::optional<std::size_t> Tensors::sum_with_constant(const Form& form,
   return negative ? make({"add", "", {}}, {operands[0], *negative}, kind) : std::nullopt;
 }
 
+/// Sums and differences of integers with constants, modulo 2^bits: x − c is x + (−c), and two
+/// constants are one.
+std::optional<std::size_t> Tensors::integer_sum(const Form& form,
+                                                const std::vector<std::size_t>& operands,
+                                                const std::string& kind) {
+  const bool is_difference = form.opcode == "subtract";
+  if (kind == "float" || (!is_difference && form.opcode != "add")) return std::nullopt;
+  const Type type = type_called(kind);
+  if (!type.is_integer() || type.bits > 32) return std::nullopt;
+  // What it adds up: c and the tensors that are added or subtracted, of which one is another sum.
+  struct Terms {
+    std::int64_t constant = 0;
+    std::optional<std::size_t> plus, minus;
+  };
+  const auto terms_of = [&](std::size_t number) -> Terms {
+    if (const auto value = integer(number)) return {*value, {}, {}};
+    const Tensor& known = at(number);
+    if (known.form.opcode == "add") {
+      for (std::size_t side = 0; side < 2; ++side) {
+        const auto value = integer(known.operands[side]);
+        if (value) return {*value, known.operands[1 - side], {}};
+      }
+    }
+    const auto value = known.form.opcode == "subtract" ? integer(known.operands[0])
+                                                       : std::optional<std::int64_t>();
+    return value ? Terms{*value, {}, known.operands[1]} : Terms{0, number, {}};
+  };
+  Terms all = terms_of(operands[0]);
+  Terms second = terms_of(operands[1]);
+  const bool has_constant = !all.plus || !second.plus || all.constant != 0 || second.constant != 0;
+  if (is_difference) {
+    second.constant = -second.constant;
+    std::swap(second.plus, second.minus);
+  }
+  if ((all.plus && second.plus) || (all.minus && second.minus) || !has_constant)
+    return std::nullopt;
+  std::int64_t sum = all.constant + second.constant;
+  const std::int64_t modulus = std::int64_t{1} << type.bits;
+  sum = ((sum % modulus) + modulus) % modulus;
+  if (type.kind == Type::Kind::Signed && sum >= modulus / 2) sum -= modulus;
+  const auto plus = all.plus ? all.plus : second.plus;
+  const auto minus = all.minus ? all.minus : second.minus;
+  const std::size_t scalar = intern({{"constant", std::to_string(sum), {}}, {}, kind, {}});
+  const auto constant = make({"broadcast", "", {{}, at(operands[0]).sizes}}, {scalar}, kind);
+  if (!constant || (!plus && !minus)) return constant;
+  if (plus && minus) return std::nullopt;
+  // As it is already.
+  const bool is_one = plus ? !is_difference && (operands[0] == plus || operands[1] == plus)
+                           : is_difference && operands[1] == minus;
+  if (is_one) return std::nullopt;
+  return plus ? make({"add", "", {}}, {*plus, *constant}, kind)
+              : make({"subtract", "", {}}, {*constant, *minus}, kind);
+}
+
+/// Whether all elements are finite numbers, whatever the inputs are: nothing is divided, no root or
+/// logarithm taken, and no loop changes it.
+bool Tensors::makes_finite(const Tensor& tensor) const {
+  static const std::set<std::string, std::less<>> kAlways = {"compare", "input", "iota"};
+  static const std::set<std::string, std::less<>> kOfFinite = {
+      "abs",         "add",    "and",      "broadcast", "clamp",         "concatenate",
+      "convert",     "cosine", "dot",      "erf",       "dynamic-slice", "dynamic-update-slice",
+      "exponential", "gather", "logistic", "maximum",   "minimum",       "multiply",
+      "negate",      "not",    "or",       "pad",       "reshape",       "reverse",
+      "select",      "sine",   "slice",    "subtract",  "tanh",          "transpose",
+      "xor"};
+  const std::string& opcode = tensor.form.opcode;
+  if (kAlways.contains(opcode)) return true;
+  if (opcode == "constant")
+    return tensor.form.text.find("inf") == std::string::npos &&
+           tensor.form.text.find("nan") == std::string::npos &&
+           !tensor.form.text.starts_with("of the name ");
+  const auto is_finite = [&](std::size_t operand) { return finite_[operand]; };
+  if (opcode == "reduce") {
+    const std::string& by = tensor.form.text;
+    const auto& operands = tensor.operands;
+    const bool is_some = !is_empty(at(operands[0]).sizes);
+    return is_finite(operands[0]) && is_some &&
+           (is_finite(operands[1]) || is_neutral(by, operands[1])) &&
+           is_one_of(by, {"add", "maximum", "minimum", "multiply"});
+  }
+  return kOfFinite.contains(opcode) &&
+         std::all_of(tensor.operands.begin(), tensor.operands.end(), is_finite);
+}
+
+/// A finite x where p, and 0 elsewhere, is p · x.
+std::optional<std::size_t> Tensors::choice_as_product(const Form& form,
+                                                      const std::vector<std::size_t>& operands,
+                                                      const std::string& kind) {
+  if (form.opcode != "select" || kind != "float") return std::nullopt;
+  const bool is_first = is_zero(operands[2]);
+  const std::size_t x = operands[is_first ? 1 : 2];
+  if ((!is_first && !is_zero(operands[1])) || !finite_[x]) return std::nullopt;
+  auto where = std::optional(operands[0]);
+  if (!is_first) where = make({"not", "", {}}, {*where}, "pred");
+  if (where) where = make({"convert", "", {}}, {*where}, kind);
+  return where ? make({"multiply", "", {}}, {*where, x}, kind) : std::nullopt;
+}
+
 std::optional<std::size_t> Tensors::one_of_elements(const Form& form,
                                                     const std::vector<std::size_t>& operands,
                                                     const std::string& kind) {
+  if (form.opcode == "convert" && kind == "float") {
+    // Small integers are numbers of all types.
+    const auto value = integer(operands[0]);
+    if (value && std::abs(*value) <= 256) return splat({*value, 1}, Index(at(operands[0]).sizes));
+  }
   if (const auto simple = operand_alone(form, operands)) return simple;
+  if (const auto simple = choice_as_product(form, operands, kind)) return simple;
   if (const auto simple = function_of_narrow(form, operands, kind)) return simple;
   if (const auto simple = with_one_factor(form, operands, kind)) return simple;
+  if (const auto simple = integer_sum(form, operands, kind)) return simple;
+  if (const auto simple = with_one_inverse(form, operands, kind)) return simple;
   if (const auto simple = sum_with_constant(form, operands, kind)) return simple;
   return quotient_as_product(form, operands, kind);
 }
@@ -116,9 +225,9 @@ std::optional<std::size_t> Tensors::function_of_narrow(const Form& form,
                                                        const std::vector<std::size_t>& operands,
                                                        const std::string& kind) {
   // But constants are factors of what is wide.
-  const bool has_factor =
-      form.opcode == "multiply" && kind == "float" && (factor(operands[0]) || factor(operands[1]));
-  if (has_factor && !(factor(operands[0]) && factor(operands[1]))) return std::nullopt;
+  const bool has_factor = form.opcode == "multiply" && kind == "float" &&
+                          factor(operands[0]).has_value() != factor(operands[1]).has_value();
+  if (has_factor) return std::nullopt;
   const Tensor* first = nullptr;
   for (const std::size_t each : operands) {
     const Tensor& wide = at(each);
@@ -145,7 +254,8 @@ std::optional<std::size_t> Tensors::function_of_narrow(const Form& form,
   return result ? make(wide, {*result}, kind) : std::nullopt;
 }
 
-/// x / y is x · (1/y), and 1 / √y is what `rsqrt` makes.
+/// x / y is x · (1/y), 1 / √y is what `rsqrt` makes, and 1 / x^y is
+/// x^(−y).
 std::optional<std::size_t> Tensors::quotient_as_product(const Form& form,
                                                         const std::vector<std::size_t>& operands,
                                                         const std::string& kind) {
@@ -154,12 +264,55 @@ std::optional<std::size_t> Tensors::quotient_as_product(const Form& form,
   const bool is_inverse = own && own->numerator == 1 && own->denominator == 1;
   const Tensor& below = at(operands[1]);
   if (is_inverse) {
-    if (below.form.opcode != "sqrt") return std::nullopt;
-    return make({"rsqrt", "", {}}, below.operands, kind);
+    if (below.form.opcode == "sqrt") return make({"rsqrt", "", {}}, below.operands, kind);
+    if (below.form.opcode != "power") return std::nullopt;
+    const std::size_t base = below.operands[0];
+    const auto exponent = make({"negate", "", {}}, {below.operands[1]}, kind);
+    return exponent ? make({"power", "", {}}, {base, *exponent}, kind) : std::nullopt;
   }
   const auto ones = splat({1, 1}, Index(below.sizes));
   const auto inverse = ones ? make(form, {*ones, operands[1]}, kind) : std::nullopt;
   return inverse ? make({"multiply", "", {}}, {operands[0], *inverse}, kind) : std::nullopt;
+}
+
+/// What x is, of which this is the inverse; also where that is made wide.
+std::optional<std::size_t> Tensors::inverted(std::size_t number) {
+  const Tensor known = at(number);
+  if (known.form.opcode == "broadcast") {
+    const auto narrow = inverted(known.operands[0]);
+    return narrow ? make(known.form, {*narrow}, known.kind) : std::nullopt;
+  }
+  if (known.form.opcode != "divide") return std::nullopt;
+  const auto above = factor(known.operands[0]);
+  return above && above->numerator == above->denominator ? std::optional(known.operands[1])
+                                                         : std::nullopt;
+}
+
+/// x · (1/y) · (1/z) is x · (1/yz).
+std::optional<std::size_t> Tensors::with_one_inverse(const Form& form,
+                                                     const std::vector<std::size_t>& operands,
+                                                     const std::string& kind) {
+  if (form.opcode != "multiply" || kind != "float") return std::nullopt;
+  for (std::size_t side = 0; side < 2; ++side) {
+    const auto y = inverted(operands[side]);
+    if (!y) continue;
+    const std::size_t other = operands[1 - side];
+    auto z = inverted(other);
+    std::optional<std::size_t> x;
+    if (!z && at(other).form.opcode == "multiply") {
+      const std::vector<std::size_t> factors = at(other).operands;
+      for (std::size_t k = 0; k < 2 && !z; ++k) {
+        z = inverted(factors[k]);
+        x = factors[1 - k];
+      }
+    }
+    if (!z) continue;
+    const auto below = make(form, {*y, *z}, kind);
+    const auto ones = below ? splat({1, 1}, Index(at(*below).sizes)) : std::nullopt;
+    const auto inverse = ones ? make({"divide", "", {}}, {*ones, *below}, kind) : std::nullopt;
+    return inverse && x ? make(form, {*x, *inverse}, kind) : inverse;
+  }
+  return std::nullopt;
 }
 
 /// The factor of x · c, and x, if that is how it is made.

@@ -267,6 +267,47 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
   return write(std::move(one), operands);
 }
 
+std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& node,
+                                               const std::function<std::size_t(Node)>& add) {
+  if (node.operands.size() != 2) return std::nullopt;
+  const auto op = reducer_of(flat.module, *node.instruction);
+  const auto is_neutral = [&](std::size_t number) {
+    const Instruction& constant = *flat.nodes[number].instruction;
+    const std::string text(trimmed(constant.text));
+    const bool is_float = constant.shape.type.is_float();
+    return constant.opcode == "constant" &&
+           ((op == Op::Add && text == "0" && (is_float || constant.shape.type.is_integer())) ||
+            (op == Op::Maximum && text == "-inf" && is_float) ||
+            (op == Op::Minimum && text == "inf" && is_float));
+  };
+  const Index along = node.instruction->numbers("dimensions");
+  const auto has_tiles = [&](const Node& tiles) {
+    const Instruction& instruction = *tiles.instruction;
+    if (instruction.opcode != "reduce-window" || tiles.operands.size() != 2 ||
+        reducer_of(flat.module, instruction) != op || !is_neutral(tiles.operands[1]))
+      return false;
+    const Index& x = flat.nodes[tiles.operands[0]].shape.sizes;
+    const Index& sizes = tiles.shape.sizes;
+    if (x.size() != sizes.size()) return false;
+    const auto window = window_of(instruction, x.size());
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      const WindowDimension& each = window[k];
+      if (sizes[k] != each.positions(x[k])) return false;
+      const bool is_tiled = each.size == each.stride && each.low >= 0 && each.base_dilation == 1 &&
+                            each.window_dilation == 1 && x[k] + each.low <= sizes[k] * each.size;
+      if (!each.is_single() && (!is_tiled || !contains(along, k))) return false;
+    }
+    return true;
+  };
+  if (!op || !is_neutral(node.operands[1])) return std::nullopt;
+  std::size_t whole = node.operands[0];
+  while (has_tiles(flat.nodes[whole])) whole = flat.nodes[whole].operands[0];
+  if (whole == node.operands[0]) return std::nullopt;
+  Node result = node;
+  result.operands[0] = whole;
+  return add(std::move(result));
+}
+
 std::optional<std::size_t> add_joined_exchange(FlatModule& flat, const Node& node,
                                                const std::function<std::size_t(Node)>& add) {
   const std::size_t count = node.operands.size();

@@ -213,6 +213,11 @@ class Flattening {
           add_without_expansion(flat_, node, [&](Node next) { return add(std::move(next)); });
       if (one) return {one, {}};
     }
+    if (opcode == "reduce" && !shape.is_tuple) {
+      const auto one =
+          add_whole_reduction(flat_, node, [&](Node next) { return add(std::move(next)); });
+      if (one) return {one, {}};
+    }
     if (opcode == "concatenate") {
       const auto one =
           add_joined_exchange(flat_, node, [&](Node next) { return add(std::move(next)); });

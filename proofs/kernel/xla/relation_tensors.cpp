@@ -104,6 +104,7 @@ std::size_t Tensors::intern(Tensor tensor) {
   has_input_.push_back(is_one_of(form.opcode, {"input", "unknown"}) ||
                        std::any_of(operands.begin(), operands.end(),
                                    [&](std::size_t each) { return has_input_[each]; }));
+  finite_.push_back(makes_finite(at(number)));
   update(number);
   return number;
 }
@@ -258,7 +259,12 @@ std::string Tensors::text_of(const Fraction& fraction) {
 std::size_t Tensors::scalar(std::string_view literal, const Type& type) {
   std::string text;
   if (type.is_float()) {
-    const Fraction fraction = fraction_of(real_literal(literal, type), type);
+    Fraction fraction = fraction_of(real_literal(literal, type), type);
+    // Binary fractions, as 2^-26, are what they are.
+    Fraction binary = fraction;
+    while (binary.numerator != std::floor(binary.numerator) && binary.denominator < 0x1p30)
+      binary = {2 * binary.numerator, 2 * binary.denominator};
+    if (binary.numerator == std::floor(binary.numerator)) fraction = binary;
     text = text_of(fraction);
     if (std::isnan(fraction.numerator)) text = "nan";
     if (std::isinf(fraction.numerator)) text = fraction.numerator > 0 ? "inf" : "-inf";

@@ -171,6 +171,13 @@ class Tensors {
   std::optional<std::size_t> function_of_narrow(const Form& form,
                                                 const std::vector<std::size_t>& operands,
                                                 const std::string& kind);
+  std::optional<std::size_t> integer_sum(const Form& form,
+                                         const std::vector<std::size_t>& operands,
+                                         const std::string& kind);
+  bool makes_finite(const Tensor& tensor) const;
+  std::optional<std::size_t> choice_as_product(const Form& form,
+                                               const std::vector<std::size_t>& operands,
+                                               const std::string& kind);
   std::optional<std::size_t> operand_alone(const Form& form,
                                            const std::vector<std::size_t>& operands);
   std::optional<std::size_t> quotient_as_product(const Form& form,
@@ -183,6 +190,10 @@ class Tensors {
     Factor by;
     std::size_t of = 0;
   };
+  std::optional<std::size_t> inverted(std::size_t number);
+  std::optional<std::size_t> with_one_inverse(const Form& form,
+                                              const std::vector<std::size_t>& operands,
+                                              const std::string& kind);
   std::optional<Scaled> scaled(std::size_t number) const;
   std::optional<std::size_t> scaled_by(std::size_t number, const std::optional<Factor>& by);
   std::optional<Factor> fraction(std::size_t number) const;
@@ -198,7 +209,7 @@ class Tensors {
   std::set<std::string> equal_;
   Interned<Tensor> tensors_;
   std::map<std::size_t, Numbering> alike_;  ///< of tensors that are not the same everywhere
-  std::vector<bool> may_be_infinite_, may_be_zero_, has_input_;
+  std::vector<bool> may_be_infinite_, may_be_zero_, has_input_, finite_;
 };
 
 }  // namespace p2::kernel::xla
