@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/execution_tensors.h"
 #include "engine/hlo/interpreter/numbers.h"
 #include "tests/hlo/modules.h"
 
@@ -695,16 +696,22 @@ TEST_CASE("a TopK is one by a comparator that puts the largest first, and not by
         Outcome::Undecided);
 }
 
-TEST_CASE("inputs that are larger than the memory limit are not made") {
-  const std::string large =
-      module_text("  x = f32[65536,4096] parameter(0)\n  ROOT y = f32[65536,4096] tanh(x)\n", 1);
-  ComparisonOptions options;
-  options.engine = ModuleEngine::Interpreter;
+TEST_CASE("inputs that are larger than a limit are not made") {
+  const auto module = module_of(
+      module_text("  x = f32[65536,4096] parameter(0)\n  ROOT y = f32[65536,4096] tanh(x)\n", 1));
   Limits limits;
   limits.memory_bytes = resident_memory() + (std::size_t{64} << 20U);
-  const auto module = module_of(large);
-  const auto other = module_of(replaced(large, "tanh(x)", "sine(x)"));
-  CHECK(compare(module, other, options, limits).outcome == Outcome::Undecided);
+  const Devices devices{1, 1};
+  ModuleRelation relation;
+  relation.before = relation.after = Form::Partitioned;
+  for (const std::uint64_t most : {std::uint64_t{1} << 40U, std::uint64_t{1} << 20U}) {
+    interpreter::Work work(limits, most);
+    interpreter::Algebra algebra(interpreter::kFirstSeed);
+    const interpreter::Inputs inputs(devices, relation);
+    CHECK_THROWS_AS(inputs.of(algebra, *module, Form::Partitioned, interpreter::kDraws[0],
+                              interpreter::kFirstSeed, work),
+                    LimitReached);
+  }
   CHECK(resident_memory() < *limits.memory_bytes);
 }
 
