@@ -133,17 +133,16 @@ std::optional<std::size_t> Tensors::integer_sum(const Form& form,
               : make({"subtract", "", {}}, {*constant, *minus}, kind);
 }
 
-/// Whether all elements are finite numbers, whatever the inputs are: nothing is divided, no root or
-/// logarithm taken, and no loop changes it.
+/// Whether all elements are finite numbers, whatever the inputs are: nothing is divided, no root,
+/// logarithm or exponential taken, and no loop changes it.
 bool Tensors::makes_finite(const Tensor& tensor) const {
   static const std::set<std::string, std::less<>> kAlways = {"compare", "input", "iota"};
   static const std::set<std::string, std::less<>> kOfFinite = {
-      "abs",         "add",    "and",      "broadcast", "clamp",         "concatenate",
-      "convert",     "cosine", "dot",      "erf",       "dynamic-slice", "dynamic-update-slice",
-      "exponential", "gather", "logistic", "maximum",   "minimum",       "multiply",
-      "negate",      "not",    "or",       "pad",       "reshape",       "reverse",
-      "select",      "sine",   "slice",    "subtract",  "tanh",          "transpose",
-      "xor"};
+      "abs",     "add",      "and",      "broadcast", "clamp",         "concatenate",
+      "convert", "cosine",   "dot",      "erf",       "dynamic-slice", "dynamic-update-slice",
+      "gather",  "logistic", "maximum",  "minimum",   "multiply",      "negate",
+      "not",     "or",       "pad",      "reshape",   "reverse",       "select",
+      "sine",    "slice",    "subtract", "tanh",      "transpose",     "xor"};
   const std::string& opcode = tensor.form.opcode;
   if (kAlways.contains(opcode)) return true;
   if (opcode == "constant")
