@@ -352,6 +352,17 @@ TEST_CASE("constants of sums of integers are one, modulo two to the number of bi
   }
 }
 
+TEST_CASE("laws that are applied to what they make end") {
+  Line line;
+  const auto& [tensors, x, y, where] = line;
+  std::size_t sides[] = {x, y};
+  for (std::size_t& side : sides) {
+    for (int k = 0; k < 20000; ++k) side = line.of("divide", {line.of("1"), side});
+  }
+  CHECK_THROWS_AS(line.tensors.make({"multiply", "", {}}, {sides[0], sides[1]}, "float"),
+                  kernel::CheckFailure);
+}
+
 TEST_CASE("inverses are those of products, of roots and of powers") {
   Line line;
   const auto& [tensors, x, y, where] = line;
@@ -363,6 +374,9 @@ TEST_CASE("inverses are those of products, of roots and of powers") {
   CHECK(over(over(one, x), y) == over(one, product));
   CHECK(line.of("multiply", {over(y, x), over(one, y)}) == over(y, product));
   CHECK(line.of("multiply", {over(y, x), over(one, y)}) != over(one, x));  // 0 / 0 at 0
+  const std::size_t zero = line.of("subtract", {x, x});
+  CHECK(line.of("multiply", {over(one, x), over(one, zero)}) !=
+        over(one, line.of("multiply", {x, zero})));  // the sign of infinity
   CHECK(over(one, line.of("power", {x, y})) == line.of("power", {x, line.of("negate", {y})}));
   CHECK(over(line.of("2"), line.of("power", {x, y})) ==
         line.of("multiply", {line.of("power", {x, line.of("negate", {y})}), line.of("2")}));

@@ -305,7 +305,8 @@ std::optional<std::size_t> Tensors::with_one_inverse(const Form& form,
         x = factors[1 - k];
       }
     }
-    if (!z) continue;
+    // Of zeros the inverses have signs.
+    if (!z || may_be_zero(*y) || may_be_zero(*z)) continue;
     const auto below = make(form, {*y, *z}, kind);
     const auto ones = below ? splat({1, 1}, Index(at(*below).sizes)) : std::nullopt;
     const auto inverse = ones ? make({"divide", "", {}}, {*ones, *below}, kind) : std::nullopt;

@@ -362,8 +362,16 @@ std::optional<std::size_t> Tensors::make(Form form, std::vector<std::size_t> ope
       if (!is_index && !has(k, kind)) return std::nullopt;
     }
   }
-  if (const auto simple = simplified(form, operands, kind)) return simple;
-  return intern({std::move(form), std::move(operands), kind, std::move(*sizes)});
+  struct Level {
+    int& depth;
+    ~Level() { --depth; }
+  };
+  const Level level{++depth_};
+  if (depth_ > kMaxDepth) not_covered("functions of functions this deep");
+  const auto simple = simplified(form, operands, kind);
+  return simple ? simple
+                : std::optional(
+                      intern({std::move(form), std::move(operands), kind, std::move(*sizes)}));
 }
 
 /// A gather at single indices, of windows that are the last dimensions, is one at a list of
