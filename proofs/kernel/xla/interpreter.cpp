@@ -66,32 +66,40 @@ std::optional<Op> commutative_op(const Computation& computation) {
   return is_commutative(root.opcode) ? op_called(root.opcode) : std::nullopt;
 }
 
-namespace {
-
-/// Whether a reducer is commutative, of several arrays at once for each, rounded or not.
-bool is_free_of_order(const Computation& reducer) {
+const Instruction* commutative_operation(const Computation& reducer, std::uint32_t result,
+                                         const std::array<std::uint32_t, 2>& sides) {
   const auto is_rounded = [&](const Instruction& each) {
     const auto is_float = [](const Shape& shape) {
       return !shape.is_tuple && shape.type.is_float();
     };
-    return each.opcode == "convert" && is_float(each.shape) &&
-           is_float(reducer.instructions.at(each.operands.at(0)).shape);
+    return each.opcode == "convert" && each.operands.size() == 1 && is_float(each.shape) &&
+           is_float(reducer.instructions.at(each.operands[0]).shape);
   };
   const auto unrounded = [&](std::uint32_t at) {
     while (is_rounded(reducer.instructions.at(at))) at = reducer.instructions[at].operands[0];
     return at;
   };
+  const Instruction& operation = reducer.instructions.at(unrounded(result));
+  std::vector<std::uint32_t> operands;
+  for (const std::uint32_t each : operation.operands) operands.push_back(unrounded(each));
+  return is_commutative(operation.opcode) && std::ranges::is_permutation(operands, sides)
+             ? &operation
+             : nullptr;
+}
+
+namespace {
+
+/// Whether a reducer is commutative, of several arrays at once for each, rounded or not.
+bool is_free_of_order(const Computation& reducer) {
   const std::size_t count = reducer.parameters.size() / 2;
   const Instruction& root = reducer.instructions.at(reducer.root);
   std::vector<std::uint32_t> roots = {reducer.root};
   if (root.opcode == "tuple") roots = root.operands;
   if (roots.size() != count || reducer.parameters.size() != 2 * count) return false;
   for (std::size_t k = 0; k < count; ++k) {
-    const Instruction& each = reducer.instructions.at(unrounded(roots[k]));
-    const std::uint32_t sides[] = {reducer.parameters[k], reducer.parameters[count + k]};
-    std::vector<std::uint32_t> operands;
-    for (const std::uint32_t operand : each.operands) operands.push_back(unrounded(operand));
-    if (!is_commutative(each.opcode) || !std::ranges::is_permutation(operands, sides)) return false;
+    if (commutative_operation(reducer, roots[k],
+                              {reducer.parameters[k], reducer.parameters[count + k]}) == nullptr)
+      return false;
   }
   return true;
 }

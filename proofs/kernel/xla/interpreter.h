@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -232,6 +233,10 @@ bool depends_on_device(const std::string& opcode);
 bool is_commutative(const std::string& opcode);
 /// What a computation does with its two parameters, if their order does not matter.
 std::optional<Op> commutative_op(const Computation& computation);
+/// The operation of these two parameters, whose order does not matter, that a result of a
+/// computation is, whatever real numbers are rounded to; otherwise null.
+const Instruction* commutative_operation(const Computation& reducer, std::uint32_t result,
+                                         const std::array<std::uint32_t, 2>& sides);
 /// In which order a reduction takes elements, or a scatter the updates of one, is left open. Where
 /// it decides what is computed in the module after, and in none before, they are not equal.
 void require_no_new_order(const Module& before, const Module& after);

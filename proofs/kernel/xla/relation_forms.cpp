@@ -114,21 +114,9 @@ const Instruction* operation_of(const Module& module, const Instruction& instruc
     const Shape& shape = computation.instructions.at(each).shape;
     if (shape.is_tuple || !shape.sizes.empty()) return nullptr;
   }
-  const auto unrounded = [&](std::uint32_t number) {
-    for (;;) {
-      const Instruction& each = computation.instructions.at(number);
-      if (each.opcode != "convert" || each.operands.size() != 1 || !each.shape.type.is_float() ||
-          !computation.instructions.at(each.operands[0]).shape.type.is_float())
-        return number;
-      number = each.operands[0];
-    }
-  };
-  const Instruction& operation = computation.instructions.at(unrounded(computation.root));
-  std::vector<std::uint32_t> operands;
-  for (const std::uint32_t each : operation.operands) operands.push_back(unrounded(each));
-  const bool is_one = computation.parameters.size() == 2 && is_commutative(operation.opcode) &&
-                      std::ranges::is_permutation(operands, computation.parameters);
-  return is_one ? &operation : nullptr;
+  if (computation.parameters.size() != 2) return nullptr;
+  return commutative_operation(computation, computation.root,
+                               {computation.parameters[0], computation.parameters[1]});
 }
 
 }  // namespace
