@@ -62,7 +62,7 @@ struct FlatModule {
     std::size_t loop = 0, number = 0;
   };
   std::map<std::size_t, LoopArray> variables, results;      ///< by their nodes
-  std::vector<std::shared_ptr<const Instruction>> written;  ///< in place of bitcasts
+  std::vector<std::shared_ptr<const Instruction>> written;  ///< in place of others
   /// Of every instruction of the entry its first array, if it makes one.
   std::vector<std::optional<std::size_t>> of_entry;
 };
@@ -74,32 +74,35 @@ std::optional<std::vector<Instruction>> steps_of_bitcast(const Instruction& bitc
 
 /// `{1,2}`
 std::string text_of(const Index& list);
+/// A node like another one, of an instruction that is written in its place.
+Node written(FlatModule& flat, const Node& like, Instruction instruction);
+/// Adds a node, and returns its number.
+using AddNode = std::function<std::size_t(Node)>;
 /// A gather or scatter at indices that are put together or reshaped, by those that they are made
 /// of; with nodes that `add` adds. Nothing for any other.
 std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& node,
-                                                 const std::function<std::size_t(Node)>& add);
+                                                 const AddNode& add);
 
 /// Of a reduction of what windows side by side reduce likewise, from the operation's neutral
 /// element, the reduction of what they are windows of; added by `add`. Nothing for any other.
 std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& node,
-                                               const std::function<std::size_t(Node)>& add);
+                                               const AddNode& add);
 
 /// Of a concatenation of all that an all-to-all of several arrays makes, in their order, the
 /// all-to-all of the arrays that is concatenated; with nodes that `add` adds. Nothing for any
 /// other.
 std::optional<std::size_t> add_joined_exchange(FlatModule& flat, const Node& node,
-                                               const std::function<std::size_t(Node)>& add);
+                                               const AddNode& add);
 
 /// Of a convolution whose windows are one element, or all along a dimension, the dot that it is;
 /// with nodes that `add` adds. Nothing for any other.
-std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node,
-                                      const std::function<std::size_t(Node)>& add);
+std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node, const AddNode& add);
 
 /// Of a reduction of two arrays, of what groups gather of the same reductions, the results of one
 /// of what they gather, where its function chooses in whatever order; with nodes that `add` adds.
 /// Nothing for any other.
-std::optional<std::vector<std::size_t>> add_joined_reduction(
-    FlatModule& flat, const Node& node, const std::function<std::size_t(Node)>& add);
+std::optional<std::vector<std::size_t>> add_joined_reduction(FlatModule& flat, const Node& node,
+                                                             const AddNode& add);
 
 /// Where a part begins or ends that is written for one device.
 bool is_border(const Instruction& instruction);

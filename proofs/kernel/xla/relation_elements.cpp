@@ -260,9 +260,8 @@ std::optional<std::size_t> Tensors::quotient_as_product(const Form& form,
                                                         const std::string& kind) {
   if (form.opcode != "divide" || kind != "float") return std::nullopt;
   const auto own = factor(operands[0]);
-  const bool is_inverse = own && own->numerator == 1 && own->denominator == 1;
   const Tensor& below = at(operands[1]);
-  if (is_inverse) {
+  if (own && own->is_one()) {
     if (below.form.opcode == "sqrt") return make({"rsqrt", "", {}}, below.operands, kind);
     if (below.form.opcode != "power") return std::nullopt;
     const std::size_t base = below.operands[0];
@@ -283,8 +282,7 @@ std::optional<std::size_t> Tensors::inverted(std::size_t number) {
   }
   if (known.form.opcode != "divide") return std::nullopt;
   const auto above = factor(known.operands[0]);
-  return above && above->numerator == above->denominator ? std::optional(known.operands[1])
-                                                         : std::nullopt;
+  return above && above->is_one() ? std::optional(known.operands[1]) : std::nullopt;
 }
 
 /// x · (1/y) · (1/z) is x · (1/yz).
@@ -330,7 +328,7 @@ std::optional<Tensors::Scaled> Tensors::scaled(std::size_t number) const {
 /// x · c; x if c is 1. Nothing where the constant has larger parts.
 std::optional<std::size_t> Tensors::scaled_by(std::size_t number, const std::optional<Factor>& by) {
   if (!by) return std::nullopt;
-  if (by->numerator == by->denominator) return number;
+  if (by->is_one()) return number;
   const auto wide = splat(*by, Index(at(number).sizes));
   return wide ? make({"multiply", "", {}}, {number, *wide}, "float") : std::nullopt;
 }
@@ -363,10 +361,8 @@ std::optional<std::size_t> Tensors::with_one_factor(const Form& form,
   const auto first = factor(operands[0]);
   const bool is_inverse = is_quotient && first && factors == 1 && rest[1];
   const bool is_one_product = !is_quotient && factors == 1 &&
-                              (factor(operands[0]) || factor(operands[1])) &&
-                              all->numerator != all->denominator;
-  if (factors == 0 || is_one_product || !all ||
-      (is_inverse && first->numerator == first->denominator))
+                              (factor(operands[0]) || factor(operands[1])) && !all->is_one();
+  if (factors == 0 || is_one_product || !all || (is_inverse && first->is_one()))
     return std::nullopt;
   if (!rest[0] && !rest[1]) return splat(*all, Index(at(operands[0]).sizes));
   auto product = rest[0] ? rest[0] : rest[1];

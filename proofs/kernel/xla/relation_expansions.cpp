@@ -172,7 +172,8 @@ class Selection {
   const Computation& computation_;
 };
 
-/// A node like another one, of an instruction that is written in its place.
+}  // namespace
+
 Node written(FlatModule& flat, const Node& like, Instruction instruction) {
   Node node = like;
   flat.written.push_back(std::make_shared<const Instruction>(std::move(instruction)));
@@ -181,8 +182,6 @@ Node written(FlatModule& flat, const Node& like, Instruction instruction) {
   return node;
 }
 
-}  // namespace
-
 std::string text_of(const Index& list) {
   std::string text;
   for (const std::int64_t each : list) text += (text.empty() ? "" : ",") + std::to_string(each);
@@ -190,7 +189,7 @@ std::string text_of(const Index& list) {
 }
 
 std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& node,
-                                                 const std::function<std::size_t(Node)>& add) {
+                                                 const AddNode& add) {
   const Instruction& old = *node.instruction;
   const bool is_gather = old.opcode == "gather";
   const char* const batching = is_gather ? "operand_batching_dims" : "input_batching_dims";
@@ -268,8 +267,8 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
 }
 
 std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& node,
-                                               const std::function<std::size_t(Node)>& add) {
-  if (node.operands.size() != 2) return std::nullopt;
+                                               const AddNode& add) {
+  if (node.operands.size() != 2 || node.shape.is_tuple) return std::nullopt;
   const auto op = reducer_of(flat.module, *node.instruction);
   const auto is_neutral = [&](std::size_t number) {
     const Instruction& constant = *flat.nodes[number].instruction;
@@ -309,7 +308,7 @@ std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& nod
 }
 
 std::optional<std::size_t> add_joined_exchange(FlatModule& flat, const Node& node,
-                                               const std::function<std::size_t(Node)>& add) {
+                                               const AddNode& add) {
   const std::size_t count = node.operands.size();
   const Index along = node.instruction->numbers("dimensions");
   if (count < 2 || along.size() != 1) return std::nullopt;
@@ -338,8 +337,7 @@ std::optional<std::size_t> add_joined_exchange(FlatModule& flat, const Node& nod
   return add(std::move(result));
 }
 
-std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node,
-                                      const std::function<std::size_t(Node)>& add) {
+std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node, const AddNode& add) {
   const Instruction& old = *node.instruction;
   if (node.operands.size() != 2 || old.shape.is_tuple ||
       old.number("feature_group_count", 1) != 1 || old.number("batch_group_count", 1) != 1)
@@ -416,8 +414,8 @@ std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node,
   return ordered == sizes ? result : write("reshape", {result}, type, sizes, {});
 }
 
-std::optional<std::vector<std::size_t>> add_joined_reduction(
-    FlatModule& flat, const Node& node, const std::function<std::size_t(Node)>& add) {
+std::optional<std::vector<std::size_t>> add_joined_reduction(FlatModule& flat, const Node& node,
+                                                             const AddNode& add) {
   const Instruction& second = *node.instruction;
   const auto node_of = [&](std::size_t number) -> const Node& { return flat.nodes[number]; };
   const Index along = second.numbers("dimensions");

@@ -208,29 +208,11 @@ class Flattening {
     if (opcode == "reshape" && node.operands.size() == 1) {
       if (const auto same = reshaped_back(node.operands[0], shape)) return {same, {}};
     }
-    if (opcode == "gather" || opcode == "scatter") {
-      const auto one =
-          add_without_expansion(flat_, node, [&](Node next) { return add(std::move(next)); });
-      if (one) return {one, {}};
-    }
-    if (opcode == "reduce" && !shape.is_tuple) {
-      const auto one =
-          add_whole_reduction(flat_, node, [&](Node next) { return add(std::move(next)); });
-      if (one) return {one, {}};
-    }
-    if (opcode == "concatenate") {
-      const auto one =
-          add_joined_exchange(flat_, node, [&](Node next) { return add(std::move(next)); });
-      if (one) return {one, {}};
-    }
-    if (opcode == "convolution") {
-      const auto dot = add_as_dot(flat_, node, [&](Node next) { return add(std::move(next)); });
-      if (dot) return {dot, {}};
-    }
+    const AddNode adding = [&](Node next) { return add(std::move(next)); };
+    if (const auto one = expressed(node, adding)) return {one, {}};
     if (opcode == "reduce" && shape.is_tuple && shape.parts.size() == 2) {
-      const auto parts =
-          add_joined_reduction(flat_, node, [&](Node next) { return add(std::move(next)); });
-      if (parts) return {{}, {{parts->at(0), {}}, {parts->at(1), {}}}};
+      if (const auto parts = add_joined_reduction(flat_, node, adding))
+        return {{}, {{parts->at(0), {}}, {parts->at(1), {}}}};
     }
     std::string collective = opcode;
     if (opcode.ends_with("-start")) collective.resize(opcode.size() - 6);
@@ -267,6 +249,17 @@ class Flattening {
     return tree;
   }
 
+  /// What a compiler expanded into this instruction and others, made by nodes that `adding` adds.
+  std::optional<std::size_t> expressed(const Node& node, const AddNode& adding) {
+    const std::string& opcode = node.instruction->opcode;
+    if (opcode == "gather" || opcode == "scatter")
+      return add_without_expansion(flat_, node, adding);
+    if (opcode == "reduce") return add_whole_reduction(flat_, node, adding);
+    if (opcode == "concatenate") return add_joined_exchange(flat_, node, adding);
+    if (opcode == "convolution") return add_as_dot(flat_, node, adding);
+    return std::nullopt;
+  }
+
   /// What was reshaped to this array, if that has this shape.
   std::optional<std::size_t> reshaped_back(std::size_t number, const Shape& shape) const {
     const Node& node = flat_.nodes[number];
@@ -298,15 +291,13 @@ class Flattening {
   std::size_t in_steps(Node node, const std::vector<Instruction>& steps) {
     node.is_function = true;
     for (const Instruction& each : steps) {
-      flat_.written.push_back(std::make_shared<const Instruction>(each));
       if (each.opcode == "reshape") {
         if (const auto same = reshaped_back(node.operands[0], each.shape)) {
           node.operands = {*same};
           continue;
         }
       }
-      node.instruction = flat_.written.back().get();
-      node.shape = each.shape;
+      node = written(flat_, node, each);
       node.operands = {add(node)};
     }
     return node.operands[0];
@@ -341,38 +332,31 @@ class Flattening {
         return leaves(computation, instruction, instruction.shape);
       arrays_of(result, arrays.emplace_back());
     }
-    const auto write = [&](const char* opcode, const Shape& shape,
-                           std::vector<std::size_t> nodes) -> Instruction& {
-      auto step = std::make_shared<Instruction>();
-      step->name = instruction.name;
-      step->opcode = opcode;
-      step->shape.type = shape.type;
-      step->shape.sizes = shape.sizes;
-      step->operands.assign(nodes.size(), instruction.operands.at(0));
-      flat_.written.push_back(step);
-      add({&computation, step.get(), std::move(nodes), step->shape, 0,
-           op_called(opcode).has_value()});
-      return *step;
+    const auto write = [&](const char* opcode, const Shape& shape, std::vector<std::size_t> nodes,
+                           std::string text = {}) {
+      Instruction step{instruction.name, opcode, {}, {}, std::move(text), {}};
+      step.shape.type = shape.type;
+      step.shape.sizes = shape.sizes;
+      step.operands.assign(nodes.size(), instruction.operands.at(0));
+      if (step.opcode == "compare") step.attributes.set("direction", "EQ");
+      const Node like{&computation, {}, std::move(nodes), {}, 0, op_called(opcode).has_value()};
+      return add(written(flat_, like, std::move(step)));
     };
-    const auto last = [&] { return flat_.nodes.size() - 1; };
     Shape truth;
     truth.type = type_called("pred");
-    write("same everywhere", index, {*operands[0].node});
-    const std::size_t number = last();
+    const std::size_t number = write("same everywhere", index, {*operands[0].node});
     std::vector<std::size_t> conditions;
     for (std::size_t k = 0; k + 1 < names.size(); ++k) {
       conditions.push_back(number);
       if (is_truth) continue;
-      write("constant", index, {}).text = std::to_string(k);
-      write("compare", truth, {number, last()}).attributes.set("direction", "EQ");
-      conditions.back() = last();
+      const std::size_t constant = write("constant", index, {}, std::to_string(k));
+      conditions.back() = write("compare", truth, {number, constant});
     }
     std::vector<std::size_t> chosen = arrays.back();
     for (std::size_t k = conditions.size(); k-- > 0;) {
-      for (std::size_t i = 0; i < chosen.size(); ++i) {
-        write("select", flat_.nodes[chosen[i]].shape, {conditions[k], arrays[k][i], chosen[i]});
-        chosen[i] = last();
-      }
+      for (std::size_t i = 0; i < chosen.size(); ++i)
+        chosen[i] =
+            write("select", flat_.nodes[chosen[i]].shape, {conditions[k], arrays[k][i], chosen[i]});
     }
     std::span<const std::size_t> all = chosen;
     return with_nodes(std::move(result), all);

@@ -374,29 +374,47 @@ std::optional<std::size_t> Tensors::make(Form form, std::vector<std::size_t> ope
                       intern({std::move(form), std::move(operands), kind, std::move(*sizes)}));
 }
 
+namespace {
+
+struct Listed {
+  Form form;
+  std::int64_t count = 1;  ///< of indices
+};
+/// A gather or scatter at a list of indices, for one at single indices of windows that are the last
+/// dimensions of `sizes`, those of what is gathered or of the updates. Nothing for any other, and
+/// where it is at a list already.
+std::optional<Listed> listed(const Form& form, const Index& sizes, const Index& indices) {
+  const Index& windows = form.numbers[0];
+  const std::size_t batches = sizes.size() - windows.size();
+  const bool are_last = std::ranges::all_of(
+      windows, [&](std::int64_t each) { return static_cast<std::size_t>(each) >= batches; });
+  const bool is_listed = indices.size() == 1 && form.numbers[5][0] == 1;
+  if (form.numbers[2].size() != 1 || !form.numbers[3].empty() || is_listed || !are_last)
+    return std::nullopt;
+  Listed result{form};
+  for (std::size_t i = 0; i < batches; ++i) {
+    if (sizes[i] > (std::int64_t{1} << 40U) / result.count) return std::nullopt;
+    result.count *= sizes[i];
+  }
+  std::iota(result.form.numbers[0].begin(), result.form.numbers[0].end(), 1);
+  result.form.numbers[5] = {1};
+  return result;
+}
+
+}  // namespace
+
 /// A gather at single indices, of windows that are the last dimensions, is one at a list of
 /// indices.
 std::optional<std::size_t> Tensors::gather_in_order(const Form& form,
                                                     const std::vector<std::size_t>& operands,
                                                     const std::string& kind) {
-  const Index sizes = sizes_of(form, {at(operands[0]).sizes, at(operands[1]).sizes}).value();
-  const Index& windows = form.numbers[0];
-  const std::size_t batches = sizes.size() - windows.size();
-  const bool are_last = std::ranges::all_of(
-      windows, [&](std::int64_t each) { return static_cast<std::size_t>(each) >= batches; });
-  const bool is_listed = at(operands[1]).sizes.size() == 1 && form.numbers[5][0] == 1;
-  if (form.numbers[2].size() != 1 || !form.numbers[3].empty() || is_listed || !are_last)
-    return std::nullopt;
-  std::int64_t count = 1;
-  for (std::size_t i = 0; i < batches; ++i) {
-    if (sizes[i] > (std::int64_t{1} << 40U) / count) return std::nullopt;
-    count *= sizes[i];
-  }
-  Form listed = form;
-  std::iota(listed.numbers[0].begin(), listed.numbers[0].end(), 1);
-  listed.numbers[5] = {1};
-  const auto list = make({"reshape", "", {{count}}}, {operands[1]}, at(operands[1]).kind);
-  const auto gathered = list ? make(std::move(listed), {operands[0], *list}, kind) : std::nullopt;
+  const Index indices = at(operands[1]).sizes;
+  const Index sizes = sizes_of(form, {at(operands[0]).sizes, indices}).value();
+  auto one = listed(form, sizes, indices);
+  if (!one) return std::nullopt;
+  const auto list = make({"reshape", "", {{one->count}}}, {operands[1]}, at(operands[1]).kind);
+  const auto gathered =
+      list ? make(std::move(one->form), {operands[0], *list}, kind) : std::nullopt;
   return gathered ? make({"reshape", "", {sizes}}, {*gathered}, kind) : std::nullopt;
 }
 
@@ -406,29 +424,16 @@ std::optional<std::size_t> Tensors::scatter_in_order(const Form& form,
                                                      const std::string& kind) {
   const Index sizes = at(operands[2]).sizes;
   const Index indices = at(operands[1]).sizes;
-  const Index& windows = form.numbers[0];
-  const std::size_t batches = sizes.size() - windows.size();
-  const bool are_last = std::ranges::all_of(
-      windows, [&](std::int64_t each) { return static_cast<std::size_t>(each) >= batches; });
   const std::int64_t vector = form.numbers[5][0];
   const bool is_last =
       vector == std::ssize(indices) || (vector + 1 == std::ssize(indices) && indices.back() == 1);
-  const bool is_listed = indices.size() == 1 && vector == 1;
-  if (form.numbers[2].size() != 1 || !form.numbers[3].empty() || is_listed || !are_last || !is_last)
-    return std::nullopt;
-  std::int64_t count = 1;
-  for (std::size_t i = 0; i < batches; ++i) {
-    if (sizes[i] > (std::int64_t{1} << 40U) / count) return std::nullopt;
-    count *= sizes[i];
-  }
-  Form listed = form;
-  std::iota(listed.numbers[0].begin(), listed.numbers[0].end(), 1);
-  listed.numbers[5] = {1};
-  Index own = {count};
-  own.insert(own.end(), sizes.begin() + static_cast<std::ptrdiff_t>(batches), sizes.end());
-  const auto list = make({"reshape", "", {{count}}}, {operands[1]}, at(operands[1]).kind);
+  auto one = is_last ? listed(form, sizes, indices) : std::nullopt;
+  if (!one) return std::nullopt;
+  Index own(sizes.end() - std::ssize(form.numbers[0]), sizes.end());
+  own.insert(own.begin(), one->count);
+  const auto list = make({"reshape", "", {{one->count}}}, {operands[1]}, at(operands[1]).kind);
   const auto updates = make({"reshape", "", {own}}, {operands[2]}, kind);
-  return list && updates ? make(std::move(listed), {operands[0], *list, *updates}, kind)
+  return list && updates ? make(std::move(one->form), {operands[0], *list, *updates}, kind)
                          : std::nullopt;
 }
 

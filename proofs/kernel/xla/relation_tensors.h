@@ -104,6 +104,7 @@ class Tensors {
   /// A fraction in lowest terms, above and below zero.
   struct Factor {
     std::int64_t numerator = 1, denominator = 1;
+    bool is_one() const { return numerator == denominator; }
   };
   /// Whether elements may be infinite or no numbers: what is computed from constants that are, or
   /// by a division by zero. Products with them are not linear.
@@ -171,8 +172,7 @@ class Tensors {
   std::optional<std::size_t> function_of_narrow(const Form& form,
                                                 const std::vector<std::size_t>& operands,
                                                 const std::string& kind);
-  std::optional<std::size_t> integer_sum(const Form& form,
-                                         const std::vector<std::size_t>& operands,
+  std::optional<std::size_t> integer_sum(const Form& form, const std::vector<std::size_t>& operands,
                                          const std::string& kind);
   bool makes_finite(const Tensor& tensor) const;
   std::optional<std::size_t> choice_as_product(const Form& form,
