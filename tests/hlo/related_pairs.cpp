@@ -83,6 +83,21 @@ kernel::Verdict verdict_of(const Pair& pair) {
   return kernel::Verdict::Accepted;
 }
 
+void check_related(const std::vector<Pair>& pairs, const std::vector<Change>& changes) {
+  for (const Pair& each : pairs) {
+    CAPTURE(each.after);
+    CHECK(verdict_of(each) == kernel::Verdict::Accepted);
+  }
+  for (const Change& each : changes) {
+    Pair wrong = pairs.at(each.pair);
+    const std::size_t at = wrong.after.find(each.from);
+    REQUIRE(at != std::string::npos);
+    wrong.after.replace(at, std::string(each.from).size(), each.to);
+    CAPTURE(wrong.after);
+    CHECK(verdict_of(wrong) == kernel::Verdict::Incomplete);
+  }
+}
+
 std::string whole(const Pair& pair) {
   return with(before_text(pair.before), pair.computations_before);
 }

@@ -38,6 +38,14 @@ std::variant<CertificateFiles, std::string> related(const std::string& before,
 kernel::Verdict executed(const CertificateFiles& files);
 /// Accepted if the pair has a certificate, which execution has to confirm; else Incomplete.
 kernel::Verdict verdict_of(const Pair& pair);
+/// What stands otherwise in the module that devices run: the first occurrence of `from`.
+struct Change {
+  std::size_t pair = 0;
+  const char* from = nullptr;
+  const char* to = nullptr;
+};
+/// Checks that all pairs have certificates, and none of them has one after a change.
+void check_related(const std::vector<Pair>& pairs, const std::vector<Change>& changes);
 
 // The attributes of a collective along an axis.
 constexpr const char* kAlongA =

@@ -18,15 +18,15 @@ namespace {
 using kernel::Verdict;
 
 /// A right pair with one change in each of these texts; none if it is empty.
-struct Change {
+struct LoopChange {
   const char* why;
   std::size_t pair;
   std::string where;  ///< before, after, both: entries or computations
   std::string from, to;
 };
 
-const std::vector<Change>& changes() {
-  static const std::vector<Change> kAll = {
+const std::vector<LoopChange>& changes() {
+  static const std::vector<LoopChange> kAll = {
       {"it begins later", 0, "after",
        "zero = s32[] constant(0)\n  t =", "zero = s32[] constant(1)\n  t ="},
       {"it ends sooner", 0, "after", "constant(3)", "constant(2)"},
@@ -99,7 +99,7 @@ TEST_CASE("modules are related through loops and all-to-alls") {
 
 TEST_CASE("no relation is found through a loop or all-to-all that differs") {
   int refuted = 0;
-  for (const Change& change : changes()) {
+  for (const LoopChange& change : changes()) {
     CAPTURE(std::string(change.why));
     Pair pair = loop_pairs().at(change.pair);
     bool is_changed = false;
@@ -137,7 +137,7 @@ TEST_CASE("parts are divided by a number of the iteration that is nowhere zero")
 }
 
 TEST_CASE("the evidence of a right loop is none of one that differs") {
-  for (const Change& change : changes()) {
+  for (const LoopChange& change : changes()) {
     if (change.where != "after") continue;
     CAPTURE(std::string(change.why));
     Pair pair = loop_pairs().at(change.pair);
