@@ -291,6 +291,26 @@ TEST_CASE("a difference that rounding may make is none") {
   CHECK(outcome(times("f32", "2"), times("f32", "3")) == Outcome::Refuted);
 }
 
+TEST_CASE("how many elements a block stands for is not rounded to their type") {
+  const auto sums = [](const char* type, int elements) {
+    return fmt::format(
+        "p = bf16[9] parameter(0)\n x = {0}[9] convert(p)\n b = {0}[9,{1}] broadcast(x), "
+        "dimensions={{0}}\n e = {0}[9,{1}] exponential(b)\n zero = {0}[] constant(0)\n s = {0}[9] "
+        "reduce(e, zero), dimensions={{1}}, to_apply=add\n ROOT o = bf16[9] convert(s)\n",
+        type, elements);
+  };
+  const auto outcome = [&](const std::string& before, const std::string& after) {
+    const auto first = module_of(module_text(before, 1));
+    const auto second = module_of(module_text(after, 1));
+    return refute_on_blocks(*first, *second, {1, 1}, {}, {}).outcome;
+  };
+  for (const char* type : {"bf16", "f16"}) {
+    CHECK(outcome(sums(type, 1022), sums("f32", 1022)) == Outcome::Undecided);
+    CHECK(outcome(sums(type, 100000), sums("f32", 100000)) == Outcome::Undecided);
+    CHECK(outcome(sums(type, 1022), sums("f32", 1024)) == Outcome::Refuted);
+  }
+}
+
 TEST_CASE("what overflows, underflows or is rounding alone refutes nothing on blocks") {
   const Devices devices{1, 1};
   const auto outcome = [&](const std::string& lines, const std::string& before,

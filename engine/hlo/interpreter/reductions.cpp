@@ -19,8 +19,10 @@ namespace p2::hlo::interpreter {
 template <typename A>
 auto LocalOperations<A>::repeated(const Cell& cell, std::int64_t times, ElementType type) -> Cell {
   if (times == 1) return cell;
+  // A number of elements is exact, also where bf16 rounds it.
+  const ElementType counted = type.is_float() ? *ElementType::from_xla("f64") : type;
   return apply({Element::Multiply, Direction::Eq, type, type, {}},
-               {cell, arithmetic_.integer(times, type)});
+               {cell, arithmetic_.integer(times, counted)});
 }
 
 template <typename A>
