@@ -44,7 +44,7 @@ Signs signs_of(const Module& module) {
       if (opcode == "partition-id" || is_collective(base_opcode(opcode))) signs.devices = true;
       const std::string& sharding = instruction.attributes.sharding;
       const bool tiled = sharding.find("devices=") != std::string::npos ||
-                         sharding.find("{mesh[") != std::string::npos;
+                         sharding.find("{'") != std::string::npos;  // by axes of a mesh
       if (opcode != "parameter" && tiled) signs.tiled_shardings = true;
       if (tiled || (opcode != "parameter" && !sharding.empty())) signs.any_shardings = true;
     }

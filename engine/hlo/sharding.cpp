@@ -274,6 +274,14 @@ std::optional<Sharding> MeshSharding::sharding(std::size_t rank, std::int64_t pa
   return tiled(sizes, order, rank, subgroups, partitions);
 }
 
+/// The name of an axis in single quotes, as XLA writes it.
+std::string read_axis_name(TextReader& reader) {
+  reader.expect("'", "before an axis");
+  std::string name(reader.raw("'", true));
+  reader.expect("'", "after an axis");
+  return name;
+}
+
 /// Axes up to `}`: `"x", "y":(1)2, ?}`, of Shardy or, in single quotes, of XLA. Nothing for one
 /// that the mesh does not have.
 std::optional<std::vector<MeshAxis>> read_axes(TextReader& reader, const DeviceMesh& mesh) {
@@ -285,12 +293,7 @@ std::optional<std::vector<MeshAxis>> read_axes(TextReader& reader, const DeviceM
       continue;
     }
     MeshAxis axis;
-    if (reader.accept("'")) {
-      axis.name = reader.word("an axis");
-      reader.expect("'", "after an axis");
-    } else {
-      axis.name = reader.quoted();
-    }
+    axis.name = reader.next_is("'") ? read_axis_name(reader) : std::string(reader.quoted());
     const auto whole = std::find_if(mesh.axes.begin(), mesh.axes.end(),
                                     [&](const MeshAxis& each) { return each.name == axis.name; });
     if (whole == mesh.axes.end()) return std::nullopt;
@@ -336,15 +339,39 @@ std::optional<MeshSharding> read_placement(TextReader& reader, DeviceMesh mesh,
   return result;
 }
 
-/// `{mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)), [{'x'}, {'y':(2)2}]}` after `mesh`.
+/// `replicated}`, `manual}` or `unreduced}`, of all partitions.
+std::optional<Sharding> read_whole(TextReader& reader, std::int64_t partitions) {
+  Sharding sharding;
+  const std::string_view kind = reader.word("a sharding");
+  if (kind == "manual") {
+    sharding.kind = Sharding::Kind::Manual;
+  } else if (kind == "unreduced") {
+    sharding.parts = partitions;
+    sharding.part.resize(static_cast<std::size_t>(partitions));
+    std::iota(sharding.part.begin(), sharding.part.end(), 0);
+    sharding = simplified(std::move(sharding), 1);
+  } else if (kind != "replicated") {
+    return std::nullopt;
+  }
+  reader.accept(",");  // before metadata, in some forms
+  return ends_sharding(reader) ? std::optional(std::move(sharding)) : std::nullopt;
+}
+
+/// The only device of a tensor.
+std::optional<Sharding> read_maximal(TextReader& reader, std::int64_t partitions) {
+  Sharding sharding{Sharding::Kind::Maximal};
+  reader.expect("=", "before a device");
+  sharding.only_partition = reader.integer("a device", 0, partitions - 1);
+  return sharding;
+}
+
+/// `{mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)), [{'x'}, {'y':(2)2}]}` after `mesh`, or
+/// `{mesh['x'=2], replicated}`; `[]` cuts no dimension.
 std::optional<Sharding> read_named(TextReader& reader, std::size_t rank, std::int64_t partitions) {
   DeviceMesh mesh;
   reader.expect("[", "before a mesh");
   while (!reader.accept("]")) {
-    MeshAxis axis;
-    reader.expect("'", "before an axis");
-    axis.name = reader.word("an axis");
-    reader.expect("'", "after an axis");
+    MeshAxis axis{read_axis_name(reader)};
     reader.expect("=", "after an axis");
     axis.size = reader.integer("a size", 1, kMaxDevices);
     mesh.axes.push_back(axis);
@@ -360,32 +387,35 @@ std::optional<Sharding> read_named(TextReader& reader, std::size_t rank, std::in
     reader.expect(")", "after device ids");
     reader.accept(",");
   }
-  const auto placement = read_placement(reader, std::move(mesh), "}");
-  return placement ? placement->sharding(rank, partitions) : std::nullopt;
+  if (!reader.next_is("[")) {
+    // All partitions are those of the mesh, if it has any.
+    const bool fits = mesh.axes.empty() || std::ssize(mesh.devices) == partitions;
+    return fits ? read_whole(reader, partitions) : std::nullopt;
+  }
+  auto placement = read_placement(reader, std::move(mesh), "}");
+  if (!placement) return std::nullopt;
+  if (placement->dimensions.empty()) placement->dimensions.resize(rank);
+  return placement->sharding(rank, partitions);
 }
 
 /// After the opening brace.
 std::optional<Sharding> read_xla(TextReader& reader, std::size_t rank, std::int64_t partitions) {
   if (reader.accept_word("devices")) return read_tiles(reader, rank, partitions);
   if (reader.accept_word("mesh")) return read_named(reader, rank, partitions);
-  Sharding sharding;
-  const std::string_view kind = reader.word("a sharding");
-  if (kind == "manual") {
-    sharding.kind = Sharding::Kind::Manual;
-  } else if (kind == "maximal") {
-    sharding.kind = Sharding::Kind::Maximal;
+  std::optional<Sharding> maximal;
+  if (reader.accept_word("maximal")) {
     if (!reader.accept_word("device")) return std::nullopt;
-    reader.expect("=", "after device");
-    sharding.only_partition = reader.integer("a device", 0, partitions - 1);
-  } else if (kind == "unreduced") {
-    sharding.parts = partitions;
-    sharding.part.resize(static_cast<std::size_t>(partitions));
-    std::iota(sharding.part.begin(), sharding.part.end(), 0);
-    sharding = simplified(std::move(sharding), 1);
-  } else if (kind != "replicated") {
-    return std::nullopt;
+    maximal = read_maximal(reader, partitions);
+  } else if (reader.accept_word("maximal_mesh")) {
+    reader.expect("[", "before a mesh");
+    if (!reader.accept_word("device_id")) return std::nullopt;
+    maximal = read_maximal(reader, partitions);
+    reader.expect("]", "after a mesh");
+    reader.accept(",");
+  } else {
+    return read_whole(reader, partitions);
   }
-  return ends_sharding(reader) ? std::optional(std::move(sharding)) : std::nullopt;
+  return ends_sharding(reader) ? maximal : std::nullopt;
 }
 
 /// `<@mesh, [{"x", "y":(1)2}, {}], replicated={"z"}>`, or with `mesh<["x"=2]>` for the name.

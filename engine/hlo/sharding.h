@@ -47,7 +47,8 @@ struct Sharding {
 /// Reads a sharding for a tensor of `rank` dimensions. Nothing for a form that is not understood.
 /// - XLA: `{replicated}`, `{manual}`, `{unreduced}`, `{maximal device=3}`, `{devices=[2,1,4]<=[8]
 ///   last_tile_dim_replicate}`, `{devices=[2,2]0,1,2,3 last_tile_dims={manual}}`; with a mesh,
-///   `{mesh['x'=2,'y'=4], [{'x'}, {}], unreduced={'y'}}`.
+///   `{mesh['x'=2,'y'=4], [{'x'}, {}], unreduced={'y'}}`, `{mesh[], replicated}`,
+///   `{mesh['x'=2], manual}`, `{maximal_mesh[device_id=3]}`.
 /// - Shardy: `#sdy.sharding<@mesh, [{"x"}p1, {}], unreduced={"y"}>`; `meshes` are by name. A mesh
 ///   of no axes and one device is maximal. Priorities and open dimensions only steer propagation.
 ///   With `manual_axes`, as in `#sdy<manual_axes{"x"}>`, other axes do not cut.

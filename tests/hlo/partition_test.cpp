@@ -385,6 +385,14 @@ TEST_CASE("shardings are read as XLA and Shardy print them") {
         "0 1 0 1, parts 0011");
   CHECK(reading("{mesh['x'=2,'y'=2], device_ids=(3,2,1,0), [{'x'}], manual={'y'}}", 1, 4) ==
         "1 1 0 0, groups 1010");
+  CHECK(reading("{mesh['<an axis>'=2,'z/w'=2], [{'z/w'}, {'<an axis>', ?}]}", 2, 4) ==
+        "00 10 01 11");
+  CHECK(reading("{mesh['x'=4], [], unreduced={'x'}}", 2, 4) == "whole, parts 0123");
+  CHECK(reading("{mesh[], replicated}", 2, 4) == "whole");
+  CHECK(reading("{mesh['x'=2,'y'=2], replicated, metadata={{op_name=\"a\"}}}", 1, 4) == "whole");
+  CHECK(reading("{mesh['x'=2,'y'=2], manual}", 1, 4) == reading("{manual}", 1, 4));
+  CHECK(reading("{mesh['x'=2,'y'=2], unreduced}", 1, 4) == "whole, parts 0123");
+  CHECK(reading("{maximal_mesh[device_id=3]}", 2, 4) == "device 3");
   CHECK(reading("#sdy.sharding<@mesh, [{\"x\", ?}p1, {?}p0], replicated={\"y\"}>", 2, 8) ==
         "00 00 00 00 10 10 10 10");
   CHECK(reading("#sdy.sharding<@mesh, [{}], unreduced={\"x\", \"y\":(2)2}>", 1, 8) ==
@@ -416,6 +424,12 @@ TEST_CASE("shardings are read as XLA and Shardy print them") {
                                  "{mesh['x'=2,'y'=2], [{'x':(1)2}], unreduced={'x'}}",
                                  "{mesh['x'=4], device_ids=(0,1), [{'x'}]}",
                                  "{mesh['x'=4], [{'x':(3)2}]}",
+                                 "{mesh['x'=2], manual}",
+                                 "{mesh['x'=4], unreduced=max{'x'}}",
+                                 "{mesh['x'=4], [{}], unreduced=max{'x'}}",
+                                 "{mesh['x'=4], other}",
+                                 "{maximal_mesh[device_id=4]}",
+                                 "{maximal_mesh[]}",
                                  "{}",
                                  "#sdy.sharding<@other, [{}]>",
                                  "#sdy.sharding<@mesh, [{\"x\"}]>",

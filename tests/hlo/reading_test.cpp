@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "engine/hlo/equality/equivalence.h"
 #include "engine/hlo/text/hlo_text.h"
 #include "tests/hlo/modules.h"
 
@@ -61,6 +62,39 @@ TEST_CASE("complaints say where and what was expected") {
         "f:1:25: '?xf33' of a tensor, expected sizes and an element type");
   CHECK(complaint("func.func @f(%x: tensor<2xf32>) {\n  return %y : tensor<2xf32>\n}") ==
         "f:2:12: no value '%y' before this one, expected one");
+}
+
+TEST_CASE("an element of a tuple, named behind it") {
+  const std::string before =
+      "  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n  t = (f32[4], (f32[4], f32[4])) "
+      "tuple(x, u)\n";
+  const std::string nested = replaced(before, "  t =", "  u = (f32[4], f32[4]) tuple(y, x)\n  t =");
+  const std::string named = nested +
+                            "  s = f32[4] subtract(%t#1#0, t#0)\n  ROOT r = f32[4] "
+                            "add(f32[4] %s, /*index=1*/ %t#1#1)\n";
+  const Module module = read_hlo("test.hlo", module_text(named, 1));
+  std::vector<std::string> elements;
+  for (const Instruction& each : module.entry_computation().instructions) {
+    if (each.opcode == "get-tuple-element") elements.push_back(each.name);
+  }
+  CHECK(elements == std::vector<std::string>{"t#1", "t#1#0", "t#0", "t#1#1"});
+  const std::string written =
+      nested +
+      "  a = (f32[4], f32[4]) get-tuple-element(t), index=1\n  b = f32[4] get-tuple-element(a), "
+      "index=0\n  c = f32[4] get-tuple-element(t), index=0\n  s = f32[4] subtract(b, c)\n  d = "
+      "f32[4] get-tuple-element(a), index=1\n  ROOT r = f32[4] add(s, d)\n";
+  const auto outcome = [&](const std::string& other) {
+    return compare(module_of(module_text(named, 1)), module_of(module_text(other, 1)), {}, {})
+        .outcome;
+  };
+  CHECK(outcome(written) == Outcome::Established);
+  CHECK(outcome(replaced(written, "subtract(b, c)", "subtract(c, b)")) == Outcome::Refuted);
+  const auto refused = [&](const std::string& operand) {
+    return complaint(module_text(replaced(named, "%t#1#1", operand), 1));
+  };
+  CHECK(refused("%t#2") == "f:35:41: 't' has no element 2, expected one of a tuple");
+  CHECK(refused("%x#0") == "f:35:41: 'x' has no element 0, expected one of a tuple");
+  CHECK(refused("%t#") == "f:35:44: found ')', expected the number of an element");
 }
 
 TEST_CASE("every beginning of a module is refused or is a module, without a crash") {

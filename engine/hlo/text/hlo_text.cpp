@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 
@@ -362,6 +363,7 @@ class HloReader {
   void read_instructions(Computation& computation) {
     reader_.expect("{", "before instructions");
     names_.clear();
+    elements_.clear();
     bool root = false;
     while (!reader_.accept("}")) root = read_instruction(computation) || root;
     if (computation.instructions.empty()) reader_.fail("no instruction, expected at least one");
@@ -378,7 +380,7 @@ class HloReader {
     instruction.shape = read_shape(reader_);
     instruction.opcode = reader_.word("an operation");
     reader_.expect("(", "before operands");
-    read_operands(instruction);
+    read_operands(instruction, computation);
     reader_.expect(")", "after operands");
     while (reader_.accept(",")) read_attribute_of(instruction);
     const auto takes_dynamic = [&](std::uint32_t each) {
@@ -395,7 +397,7 @@ class HloReader {
     return root;
   }
 
-  void read_operands(Instruction& instruction) {
+  void read_operands(Instruction& instruction, Computation& computation) {
     if (instruction.opcode == "parameter") {
       instruction.attributes.index = reader_.integer("a number", 0, kMaxElements);
     } else if (instruction.opcode == "constant") {
@@ -407,14 +409,15 @@ class HloReader {
       }
     } else {
       while (!reader_.next_is(")")) {
-        instruction.operands.push_back(read_operand());
+        instruction.operands.push_back(read_operand(computation));
         if (!reader_.accept(",") && !reader_.next_is(")")) reader_.unexpected("',' or ')'");
       }
     }
   }
 
-  /// `%x`, `x` or, as older versions print it, `f32[8]{0} %x`.
-  std::uint32_t read_operand() {
+  /// `%x`, `x` or, as older versions print it, `f32[8]{0} %x`; `%x#1` is element 1 of a tuple, as
+  /// newer versions print it, for which a get-tuple-element is put in front.
+  std::uint32_t read_operand(Computation& computation) {
     if (reader_.next_is("(")) {
       read_shape(reader_);
     } else if (!reader_.next_is("%")) {
@@ -427,10 +430,42 @@ class HloReader {
     const SourcePosition where = reader_.position();
     const std::string operand = name("an operand");
     const auto found = names_.find(operand);
-    if (found != names_.end()) return found->second;
-    throw InputError(where, fmt::format("no instruction '{}' before this one, expected one of the "
-                                        "same computation",
-                                        operand));
+    if (found == names_.end()) {
+      throw InputError(where,
+                       fmt::format("no instruction '{}' before this one, expected one of the "
+                                   "same computation",
+                                   operand));
+    }
+    std::uint32_t number = found->second;
+    while (reader_.touches('#')) number = read_element(number, where, computation);
+    return number;
+  }
+
+  /// The get-tuple-element of `#1` behind a tuple, one for all that name it.
+  std::uint32_t read_element(std::uint32_t tuple, const SourcePosition& where,
+                             Computation& computation) {
+    reader_.accept("#");
+    const std::int64_t index = reader_.integer("the number of an element", 0, kMaxInteger);
+    const auto [element, is_new] = elements_.try_emplace({tuple, index});
+    if (!is_new) return element->second;
+    const Instruction& whole = computation.instructions[tuple];
+    const auto place = static_cast<std::size_t>(index);
+    if (!whole.shape.is_tuple || place >= whole.shape.parts.size()) {
+      throw InputError(
+          where, fmt::format("'{}' has no element {}, expected one of a tuple", whole.name, index));
+    }
+    Instruction made;
+    made.position = where;
+    made.name = fmt::format("{}#{}", whole.name, index);
+    made.opcode = "get-tuple-element";
+    made.shape = whole.shape.parts[place];
+    made.operands = {tuple};
+    made.attributes.index = index;
+    set_apart_if_not_known(made, is_dynamic(made.shape) || is_dynamic(whole.shape));
+    element->second = static_cast<std::uint32_t>(computation.instructions.size());
+    reader_.require_growth(computation.instructions);
+    computation.instructions.push_back(std::move(made));
+    return element->second;
   }
 
   void read_attribute_of(Instruction& instruction) {
@@ -462,6 +497,7 @@ class HloReader {
   Module module_;
   Names computations_;
   Names names_;
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> elements_;  ///< `%x#1`
 };
 
 }  // namespace
