@@ -50,7 +50,7 @@ TEST_CASE(
     "p2-check is small enough to be read: under 1,830 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
     "one-sided "
-    "plans, in JSON and in text, and algorithms of MSCCL, 5,320 for executing modules of XLA, "
+    "plans, in JSON and in text, and algorithms of MSCCL, 5,400 for executing modules of XLA, "
     "5,660 for "
     "their relation at every node, 1,180 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
@@ -81,8 +81,8 @@ TEST_CASE(
   // for what reductions and scatters leave open. 450 more are for texts that other readers read
   // otherwise, for errors of numbers, and for what is known of an integer under a condition only.
   // 180 are for bounds that hold for small inputs only, for infinities, for calls, and for types
-  // and sizes of moves.
-  CHECK(checker_lines(modules) < 5320);
+  // and sizes of moves, 80 for elements named behind tuples and for constants stated exactly.
+  CHECK(checker_lines(modules) < 5400);
   CHECK(checker_lines(relations) > 1000);
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
   // for all-to-alls, and for manual parts, in which every device has tensors of its own.

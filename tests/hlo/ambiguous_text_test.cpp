@@ -45,6 +45,31 @@ TEST_CASE("what follows an attribute is the next instruction, with or without wh
       sum, with_lines("  a = f32[4] add(p, p)\n  ROOT%b = f32[4] negate(%a)\n")));
 }
 
+TEST_CASE("elements of tuples are named behind these, in both readers alike") {
+  const auto named = [](const std::string& first, const std::string& second) {
+    return with_lines(
+        "  q = f32[4] parameter(1)\n  u = (f32[4], f32[4]) tuple(q, p)\n"
+        "  t = (f32[4], (f32[4], f32[4])) tuple(p, u)\n  ROOT r = f32[4] subtract(" +
+        first + ", " + second + ")\n");
+  };
+  const std::string plain = named("q", "p");
+  for (const auto& [first, second] :
+       {std::pair("%t#1#0", "%t#0"), std::pair("f32[4] %u#0", "/*index=1*/t#1#1"),
+        std::pair("u#00", "%t#1#1")}) {
+    CHECK(is_certified(plain, named(first, second)));
+    CHECK(compared(plain, named(first, second)).outcome == Outcome::Established);
+  }
+  for (const auto& [first, second] :
+       {std::pair("%t#0", "%t#1#0"), std::pair("%t#1#0", "%t#1#0"), std::pair("u#1", "u#0"),
+        std::pair("u#2", "p"), std::pair("q#0", "p"), std::pair("u#", "p"), std::pair("#0", "p"),
+        std::pair("t#1", "p"), std::pair("u#0x0", "p"), std::pair("u#+0", "p"),
+        std::pair("u#0#0", "p"), std::pair("u#4294967296", "p"),
+        std::pair("u#18446744073709551616", "p")}) {
+    CAPTURE(std::string(first));
+    CHECK_FALSE(is_taken_for_equal(plain, named(first, second)));
+  }
+}
+
 TEST_CASE("comments end where XLA ends them, and are none in strings") {
   const std::string sum = with_lines("  ROOT a = f32[4] add(p, p)\n");
   const char* const others[] = {

@@ -92,9 +92,10 @@ TEST_CASE("an element of a tuple, named behind it") {
   const auto refused = [&](const std::string& operand) {
     return complaint(module_text(replaced(named, "%t#1#1", operand), 1));
   };
-  CHECK(refused("%t#2") == "f:35:41: 't' has no element 2, expected one of a tuple");
-  CHECK(refused("%x#0") == "f:35:41: 'x' has no element 0, expected one of a tuple");
-  CHECK(refused("%t#") == "f:35:44: found ')', expected the number of an element");
+  CHECK(refused("%t#2") == "f:39:46: 't' has no element 2, expected one of a tuple");
+  CHECK(refused("%x#0") == "f:39:46: 'x' has no element 0, expected one of a tuple");
+  CHECK(refused("%t#") ==
+        "f:39:49: found ')', expected the number of an element from 0 to 4503599627370496");
 }
 
 TEST_CASE("every beginning of a module is refused or is a module, without a crash") {

@@ -222,7 +222,7 @@ class MpiBackend final : public ProcessBackend {
 /// ncclSend and ncclRecv in order, packed and unpacked on the same stream. Several ranks share a
 /// GPU where there are fewer GPUs than ranks: that is for tests.
 ///
-/// Not run on a GPU yet (docs/execution.md): tested against a stand-in for NCCL on host memory.
+/// Run on one GPU that ranks share; on several only against a stand-in for NCCL (docs/execution.md).
 class NcclBackend final : public ProcessBackend {
  public:
   /// Selects GPU `local_rank` modulo their number and joins the other ranks. Throws InputError

@@ -10,6 +10,7 @@
 
 #include "engine/hlo/equality/comparison.h"
 #include "engine/hlo/equality/decisions.h"
+#include "engine/hlo/equality/exact_constants.h"
 #include "engine/hlo/flow.h"
 #include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/execution.h"
@@ -151,9 +152,10 @@ void require_same_effects(ModuleDecision& decision, const Module& before, const 
 
 }  // namespace
 
-ModuleDecision compare(const std::shared_ptr<const Module>& before,
-                       const std::shared_ptr<const Module>& after, const ComparisonOptions& options,
-                       const Limits& limits) {
+ModuleDecision compare(const std::shared_ptr<const Module>& first,
+                       const std::shared_ptr<const Module>& second,
+                       const ComparisonOptions& options, const Limits& limits) {
+  const auto [before, after] = with_exact_constants({first, second});
   const Devices devices = devices_of({before.get(), after.get()}, options.devices);
   require_devices(devices, *before);
   require_devices(devices, *after);

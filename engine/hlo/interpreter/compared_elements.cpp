@@ -15,7 +15,7 @@ bool has_rounded_constant(const Module& module) {
   for (const Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions) {
       if (!instruction.literal) continue;
-      const ElementType type = instruction.literal->shape.type;
+      const ElementType type = instruction.shape.array.type;  // also where it is stated exactly
       if (!type.is_float() || type.bits() > 16) continue;
       for (const LiteralElement& element : instruction.literal->elements) {
         const auto [p, q] = fraction_of(real_constant(element), type);

@@ -87,6 +87,16 @@ auto LocalOperations<A>::array(const ArrayShape& shape, Cells cells,
   return tree;
 }
 
+/// An element of a constant. Real numbers may be stated more exactly than in the constant's type,
+/// by which ranges are disturbed.
+template <typename A>
+auto LocalOperations<A>::listed_element(const Instruction& constant, const LiteralElement& element)
+    -> Cell {
+  const ElementType type = constant.shape.array.type;
+  const bool is_stated = type.is_float() && is_real(arithmetic_) && !A::kHasRanges;
+  return arithmetic_.constant(element, is_stated ? constant.literal->shape.type : type);
+}
+
 template <typename A>
 auto LocalOperations<A>::constant(const Instruction& instruction) -> Tree {
   const ArrayShape& shape = instruction.shape.array;
@@ -98,10 +108,10 @@ auto LocalOperations<A>::constant(const Instruction& instruction) -> Tree {
   work_.spend(size);
   Cells cells;
   if (literal.elements.size() == 1) {
-    cells.assign(size, arithmetic_.constant(literal.elements[0], shape.type));
+    cells.assign(size, listed_element(instruction, literal.elements[0]));
   } else {
     for (const LiteralElement& element : literal.elements) {
-      cells.push_back(arithmetic_.constant(element, shape.type));
+      cells.push_back(listed_element(instruction, element));
     }
   }
   require(cells.size() == size, instruction, "the constant has another number of elements");
@@ -416,7 +426,7 @@ auto LocalOperations<A>::call(std::uint32_t computation, const Cells& arguments)
       const ArrayShape& shape = instruction.shape.array;
       if (opcode == "constant") {
         require(instruction.literal && !instruction.literal->elided, instruction, "its value");
-        values.push_back({arithmetic_.constant(instruction.literal->elements[0], shape.type)});
+        values.push_back({listed_element(instruction, instruction.literal->elements[0])});
         continue;
       }
       // A bitcast to another type is of the bits.

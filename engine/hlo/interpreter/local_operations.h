@@ -101,6 +101,7 @@ class LocalOperations {
   using Operands = std::vector<const Tree*>;
   using Index = std::vector<std::int64_t>;
 
+  Cell listed_element(const Instruction& constant, const LiteralElement& element);
   Tree constant(const Instruction& instruction);
   Tree iota(const Instruction& instruction);
   Tree elementwise(const Instruction& instruction, Element code, const Operands& operands);

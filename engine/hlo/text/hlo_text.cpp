@@ -437,14 +437,13 @@ class HloReader {
                                    operand));
     }
     std::uint32_t number = found->second;
-    while (reader_.touches('#')) number = read_element(number, where, computation);
+    while (reader_.accept("#")) number = read_element(number, where, computation);
     return number;
   }
 
-  /// The get-tuple-element of `#1` behind a tuple, one for all that name it.
+  /// The get-tuple-element of what `#` is behind, one for all that name it.
   std::uint32_t read_element(std::uint32_t tuple, const SourcePosition& where,
                              Computation& computation) {
-    reader_.accept("#");
     const std::int64_t index = reader_.integer("the number of an element", 0, kMaxInteger);
     const auto [element, is_new] = elements_.try_emplace({tuple, index});
     if (!is_new) return element->second;

@@ -47,6 +47,8 @@ class Comparison {
       outputs_.push_back(arrays_of(main.instructions[main.root].shape));
     }
     require_no_new_order(modules_[0], modules_[1]);
+    has_narrow_constants_ = has_narrow_constants();
+    state_exactly({&modules_[0], &modules_[1]});
     for (const Module& module : modules_) {
       require_one_of_every_name(module);
       const bool has_others = (module.partitions > 1 && module.partitions != devices_.partitions) ||
@@ -213,7 +215,7 @@ class Comparison {
   std::vector<Pair> differences(std::uint32_t draw, std::uint32_t seed) {
     const auto numbers = make_numbers(draw, seed);
     const auto [before, after] = execute(*numbers);
-    const double tolerance = has_narrow_constants() ? 5e-2 : 1e-3;
+    const double tolerance = has_narrow_constants_ ? 5e-2 : 1e-3;
     std::map<std::size_t, double> scales;
     std::vector<Pair> pairs;
     visit(*numbers, before, after,
@@ -472,6 +474,7 @@ class Comparison {
   std::set<std::string> equal_;  ///< constants without elements, by their names
   Devices devices_;
   std::vector<Module> modules_;
+  bool has_narrow_constants_ = false;                 ///< in the texts
   std::vector<std::vector<Shape>> inputs_, outputs_;  ///< before and after
   std::map<std::string, std::string> origins_;
   std::string kind_;

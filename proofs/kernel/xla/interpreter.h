@@ -165,6 +165,9 @@ struct Fraction {
   double numerator = 0, denominator = 1;
 };
 Fraction fraction_of(double value, const Type& type);
+/// Constants of one value that modules have both as one of f16 or bf16 and as one of a wider type
+/// become constants of f64: they stand for exactly this number.
+void state_exactly(const std::vector<Module*>& modules);
 /// Nearly the largest number of a floating-point type: what is larger may be infinite.
 inline double largest(const Type& type) {
   return type.digits == 53 ? 1.7e308 : type.digits == 11 ? 65504.0 : 3.3e38;

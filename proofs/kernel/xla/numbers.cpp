@@ -1,10 +1,12 @@
 // Execution on numbers: real numbers in double precision, integers of their types.
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <set>
 #include <unordered_map>
 
 #include "proofs/kernel/input.h"
@@ -392,6 +394,47 @@ Fraction fraction_of(double value, const Type& type) {
   }
   if (rounded(p / q, type) != rounded(size, type)) return {value, 1};
   return {value < 0 ? -p : p, q};
+}
+
+void state_exactly(const std::vector<Module*>& modules) {
+  const auto is_narrow = [](const Instruction& each) { return each.shape.type.digits < 24; };
+  const auto visit = [&](bool narrow, bool wide, const auto& use) {
+    for (Module* const module : modules) {
+      for (auto& [name, computation] : module->computations) {
+        for (std::size_t k = 0; k < computation.instructions.size(); ++k) {
+          Instruction& each = computation.instructions[k];
+          const bool is_known = each.opcode == "constant" && each.shape.type.is_float() &&
+                                each.text.find("...") == std::string::npos;
+          if (!is_known || k == computation.root || !(is_narrow(each) ? narrow : wide)) continue;
+          std::vector<double> values;
+          for (const std::string_view element : elements_of(each.text))
+            values.push_back(real_literal(element, each.shape.type));
+          if (std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); }))
+            use(each, values);
+        }
+      }
+    }
+  };
+  std::set<double> narrow;
+  std::set<double> stated;
+  visit(true, false, [&](const Instruction&, const std::vector<double>& values) {
+    narrow.insert(values.begin(), values.end());
+  });
+  if (narrow.empty()) return;
+  visit(false, true, [&](const Instruction&, const std::vector<double>& values) {
+    for (const double value : values) {
+      // Whole numbers and halves are what they are in any type.
+      if (2 * value != std::floor(2 * value) && narrow.contains(value)) stated.insert(value);
+    }
+  });
+  visit(true, true, [&](Instruction& each, const std::vector<double>& values) {
+    const auto is_stated = [&](double value) { return stated.contains(value); };
+    if (std::none_of(values.begin(), values.end(), is_stated)) return;
+    std::string text;
+    for (const double value : values) text += (text.empty() ? "" : ", ") + Json(value).dump();
+    each.text = each.shape.sizes.empty() ? text : "{" + text + "}";
+    each.shape.type = type_called("f64");
+  });
 }
 
 double real_literal(std::string_view text, const Type& type) {

@@ -302,8 +302,8 @@ class Reader {
       if (text.empty()) continue;
       if (text.starts_with("}")) break;
       if (text.starts_with("ROOT ") && root) malformed(where_ + ": two roots");
-      if (text.starts_with("ROOT ")) root = static_cast<std::uint32_t>(numbers.size());
       read_instruction(text, computation, numbers);
+      if (text.starts_with("ROOT ")) root = static_cast<std::uint32_t>(numbers.size() - 1);
     }
     Line end(text, where_);
     Attributes attributes;
@@ -355,6 +355,31 @@ class Reader {
     return result;
   }
 
+  /// Of `t#1`, element 1 of a tuple, the get-tuple-element, which is put in front.
+  std::uint32_t operand_called(std::string_view used, const Line& line, Computation& computation,
+                               Numbers& numbers) {
+    const auto found = numbers.find(used);
+    if (found != numbers.end()) return found->second;
+    const std::size_t mark = used.rfind('#');
+    if (mark == std::string_view::npos)
+      line.fail("an operand that is not known: " + printable(used));
+    const std::uint32_t tuple = operand_called(used.substr(0, mark), line, computation, numbers);
+    const std::string_view index = used.substr(mark + 1);
+    const Shape& shape = computation.instructions[tuple].shape;
+    const auto place = static_cast<std::size_t>(integer(index));
+    if (!shape.is_tuple || place >= shape.parts.size()) line.fail("an element that a tuple lacks");
+    Instruction element;
+    element.name = used;
+    element.shape = shape.parts[place];
+    element.opcode = "get-tuple-element";
+    element.operands = {tuple};
+    element.attributes.emplace("index", index);
+    computation.instructions.push_back(std::move(element));
+    const auto number = static_cast<std::uint32_t>(numbers.size());
+    numbers.emplace(used, number);
+    return number;
+  }
+
   void read_instruction(std::string_view text, Computation& computation, Numbers& numbers) {
     Line line(text, where_);
     line.accept("ROOT ");
@@ -375,9 +400,7 @@ class Reader {
         const std::string_view last = trimmed(operand);
         if (last.empty()) continue;
         const std::string_view used = plain(last.substr(last.rfind(' ') + 1));
-        const auto found = numbers.find(used);
-        if (found == numbers.end()) line.fail("an operand that is not known: " + printable(used));
-        instruction.operands.push_back(found->second);
+        instruction.operands.push_back(operand_called(used, line, computation, numbers));
       }
     }
     read_attributes(line, instruction.attributes);
