@@ -95,7 +95,9 @@ std::vector<StableHloModule> read_modules(const std::string& file, const std::st
   if (!hlo::is_hlo(text)) {
     throw InputError({file}, "is not a module of XLA or StableHLO, expected one");
   }
-  return {{hlo::read_hlo(file, text, limits), {}}};
+  hlo::Module module = hlo::read_hlo(file, text, limits);
+  if (hlo::calls_library(text)) module = hlo::with_operations_of_libraries(std::move(module));
+  return {{std::move(module), {}}};
 }
 
 std::shared_ptr<const hlo::Module> read_module(const std::string& file, const std::string& text,
@@ -157,10 +159,15 @@ ModuleDecision within_limits(const Decide& decide) {
   }
 }
 
+/// Whether a certificate has the text of a file itself.
+bool is_certified_itself(const std::string& text) {
+  return hlo::is_hlo(text) && !hlo::calls_library(text);
+}
+
 /// A module in XLA's text form, as a certificate has it.
 std::string certified_text(const std::string& file, const std::string& text,
                            const hlo::Devices& devices, const Limits& limits) {
-  if (hlo::is_hlo(text)) return text;
+  if (is_certified_itself(text)) return text;
   hlo::Module module = *read_module(file, text, limits);
   module.replicas = devices.replicas;
   return hlo::canonical_text(module);
@@ -173,7 +180,7 @@ CertifiedModules certified_modules(const ModuleTexts& texts, const ModuleSubject
                            certified_text(subject.file, texts.after, devices, limits)};
   for (const auto& [key, file, text] : {std::tuple("before", &subject.before, &texts.before),
                                         {"after", &subject.file, &texts.after}}) {
-    if (hlo::is_hlo(*text) && !texts.binary.contains(*file)) continue;
+    if (is_certified_itself(*text) && !texts.binary.contains(*file)) continue;
     modules.written_from[key] = std::filesystem::path(*file).filename().string();
   }
   return modules;

@@ -10,7 +10,6 @@
 
 #include "engine/hlo/equality/comparison.h"
 #include "engine/hlo/equality/decisions.h"
-#include "engine/hlo/equality/exact_constants.h"
 #include "engine/hlo/flow.h"
 #include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/execution.h"

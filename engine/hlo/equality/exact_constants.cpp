@@ -1,5 +1,3 @@
-#include "engine/hlo/equality/exact_constants.h"
-
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -7,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/hlo/equality/decisions.h"
 #include "engine/hlo/interpreter/numbers.h"
 
 namespace p2::hlo {

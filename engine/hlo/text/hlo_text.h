@@ -24,6 +24,17 @@ bool is_binary_module(std::string_view bytes);
 /// checked by flow_of. Throws LimitReached.
 Module read_hlo(const std::string& source, const std::string& text, const Limits& limits = {});
 
+/// Whether a module may call cuBLAS or cuDNN.
+bool calls_library(std::string_view text);
+
+/// The module with dots, convolutions and elementwise operations in place of calls of cuBLAS and
+/// cuDNN, as XLA's backend for GPUs writes them: `__cublas$gemm` and `__cublas$lt$matmul`, which
+/// are alpha · a dot, + beta · c, + a bias, and the maximum of that and 0; `__cudnn$convForward`
+/// and
+/// `__cudnn$convBiasActivationForward`, the same of a convolution. What is not understood, as other
+/// activations and whatever uses the workspace, stays a call.
+Module with_operations_of_libraries(Module module);
+
 /// Thrown for a module without a canonical text; what() is one sentence without its full stop.
 struct NoCanonicalText : std::runtime_error {
   using std::runtime_error::runtime_error;
