@@ -222,6 +222,26 @@ std::vector<Pair> compiled_pairs() {
               "  is = pred[4,8] broadcast(i), dimensions={}\n"
               "  ROOT y = f32[4,8] select(is, d, t)\n",
               "true_computation=twice, false_computation=summed"),
+      // 18: the sum of all elements, of what is put in other dimensions, in two steps
+      {x + zero +
+           "  e = f32[4,8] exponential(x)\n  ROOT y = f32[] reduce(e, z), dimensions={0,1}, "
+           "to_apply=add\n",
+       "  x = f32[2,4] parameter(0)\n" + zero +
+           "  e = f32[2,4] exponential(x)\n  t = f32[4,2] transpose(e), dimensions={1,0}\n  b = "
+           "f32[2,2,2] reshape(t)\n  p = f32[2] reduce(b, z), dimensions={0,2}, to_apply=add\n  q "
+           "= f32[] reduce(p, z), dimensions={0}, to_apply=rounded\n  ROOT y = f32[] "
+           "all-reduce(q), replica_groups={{0,1,2,3}}, channel_id=1, use_global_device_ids=true, "
+           "to_apply=add\n",
+       "ab -> _", "", rounded},
+      // 19: the largest of all
+      {x + "  z = f32[] constant(-inf)\n  e = f32[4,8] negate(x)\n  ROOT y = f32[] reduce(e, z), "
+           "dimensions={0,1}, to_apply=maximum\n",
+       rows +
+           "  z = f32[] constant(-inf)\n  e = f32[2,8] negate(x)\n  b = f32[16] reshape(e)\n  q = "
+           "f32[] reduce(b, z), dimensions={0}, to_apply=maximum\n  ROOT y = f32[] "
+           "all-reduce(q), " +
+           std::string(kAlongA) + ", to_apply=maximum\n",
+       "a. -> _"},
   };
 }
 

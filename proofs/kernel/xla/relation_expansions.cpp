@@ -299,11 +299,30 @@ std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& nod
     return true;
   };
   if (!op || !is_neutral(node.operands[1])) return std::nullopt;
+  // Of all elements in one: of what was reshaped, transposed, or reduced likewise in part.
+  const bool is_all = along.size() == flat.nodes[node.operands[0]].shape.sizes.size();
+  const auto has_elements = [&](const Node& other) {
+    const Instruction& instruction = *other.instruction;
+    if (!is_all || other.shape.is_tuple || other.operands.empty() ||
+        !(flat.nodes[other.operands[0]].shape.type == node.shape.type))
+      return false;
+    if (instruction.opcode == "reshape" || instruction.opcode == "transpose")
+      return other.operands.size() == 1;
+    return instruction.opcode == "reduce" && other.operands.size() == 2 &&
+           reducer_of(flat.module, instruction) == op && is_neutral(other.operands[1]);
+  };
   std::size_t whole = node.operands[0];
-  while (has_tiles(flat.nodes[whole])) whole = flat.nodes[whole].operands[0];
+  while (has_tiles(flat.nodes[whole]) || has_elements(flat.nodes[whole]))
+    whole = flat.nodes[whole].operands[0];
   if (whole == node.operands[0]) return std::nullopt;
-  Node result = node;
-  result.operands[0] = whole;
+  Instruction one = *node.instruction;
+  if (is_all) {
+    Index all(flat.nodes[whole].shape.sizes.size());
+    std::iota(all.begin(), all.end(), 0);
+    one.attributes.set("dimensions", text_of(all));
+  }
+  Node result = written(flat, node, std::move(one));
+  result.operands = {whole, node.operands[1]};
   return add(std::move(result));
 }
 
