@@ -96,8 +96,9 @@ TEST_CASE(
   // 10 more are for gathers at tables of indices, 130 for sorts, windows and convolutions,
   // 200 for reductions of several arrays in two steps, 260 for halos. 820 are for what compilers
   // write after the partitioner: functions of elements in one form, branches, convolutions in place
-  // of dots, exchanges of several arrays, sums in tiles, tiles of other sizes.
-  CHECK(checker_lines(relations) < 6480);
+  // of dots, exchanges of several arrays, sums in tiles, tiles of other sizes,
+  // and 40 for all-reduces that are joined and sums of all elements.
+  CHECK(checker_lines(relations) < 6520);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
   CHECK(checker_lines(several) < 1180);

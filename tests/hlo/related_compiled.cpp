@@ -242,6 +242,19 @@ std::vector<Pair> compiled_pairs() {
            "all-reduce(q), " +
            std::string(kAlongA) + ", to_apply=maximum\n",
        "a. -> _"},
+      // 20: sums of two gradients in one all-reduce
+      {x + "  v = f32[6,4] parameter(1)\n" + zero +
+           "  p = f32[8] reduce(x, z), dimensions={0}, to_apply=add\n  q = f32[4] reduce(v, z), "
+           "dimensions={0}, to_apply=add\n  ROOT y = (f32[8], f32[4]) tuple(p, q)\n",
+       rows + "  v = f32[3,4] parameter(1)\n" + zero +
+           "  p = f32[8] reduce(x, z), dimensions={0}, to_apply=add\n  q = f32[4] reduce(v, z), "
+           "dimensions={0}, to_apply=add\n  c = f32[12] concatenate(p, q), dimensions={0}\n  r = "
+           "f32[12] all-reduce(c), " +
+           sum_a +
+           "  s = f32[8] slice(r), slice={[0:8]}\n  t = f32[4] slice(r), slice={[8:12]}\n  ROOT y "
+           "= "
+           "(f32[8], f32[4]) tuple(s, t)\n",
+       "a. a. -> . ."},
   };
 }
 

@@ -65,7 +65,15 @@ TEST_CASE("modules are related as compilers write them, and not where these diff
         "broadcast(c), dimensions={0}\n  b = f32[2,2,2] reshape(d)"},
        {19, "dimensions={0}, to_apply=maximum", "dimensions={0}, to_apply=minimum"},
        {19, "z = f32[] constant(-inf)", "z = f32[] constant(0)"},
-       {19, "reshape(e)", "reshape(x)"}});
+       {19, "reshape(e)", "reshape(x)"},
+       {20, "concatenate(p, q)", "concatenate(q, p)"},
+       {20, "slice={[0:8]}", "slice={[4:12]}"},
+       {20, "slice={[8:12]}", "slice={[7:11]}"},
+       {20, "slice={[8:12]}", "slice={[0:4]}"},
+       {20, "replica_groups={{0,2},{1,3}}", "replica_groups={{0,1},{2,3}}"},
+       {20, "tuple(s, t)", "tuple(p, t)"},
+       {20, "use_global_device_ids=true, to_apply=add",
+        "use_global_device_ids=true, to_apply=maximum"}});
   // What every tile begins with is added once for every tile.
   Pair begun = pairs[12];
   for (std::string* text : {&begun.before, &begun.after})

@@ -88,6 +88,13 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
 std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& node,
                                                const AddNode& add);
 
+/// Of an all-reduce of arrays that are concatenated, as XLA's backend for GPUs joins those of
+/// gradients, the concatenation of theirs; with nodes that `add` adds. Nothing for any other.
+std::optional<std::size_t> add_parted_all_reduce(FlatModule& flat, const Node& node,
+                                                 const AddNode& add);
+/// What a slice of a concatenation is all of. Nothing for any other.
+std::optional<std::size_t> part_of_concatenation(const FlatModule& flat, const Node& node);
+
 /// Of a concatenation of all that an all-to-all of several arrays makes, in their order, the
 /// all-to-all of the arrays that is concatenated; with nodes that `add` adds. Nothing for any
 /// other.

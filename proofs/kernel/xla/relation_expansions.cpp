@@ -326,6 +326,56 @@ std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& nod
   return add(std::move(result));
 }
 
+std::optional<std::size_t> add_parted_all_reduce(FlatModule& flat, const Node& node,
+                                                 const AddNode& add) {
+  // Messages of several programs are in an order, which is that of their instructions.
+  if (flat.is_one_of_several || node.operands.size() != 1 || node.shape.is_tuple)
+    return std::nullopt;
+  const Node joined = flat.nodes[node.operands[0]];
+  if (joined.instruction->opcode != "concatenate" || joined.shape.sizes != node.shape.sizes)
+    return std::nullopt;
+  Node result = written(flat, joined, *joined.instruction);
+  result.operands.clear();
+  for (const std::size_t part : joined.operands) {
+    Instruction one = *node.instruction;
+    one.operands.resize(1);
+    one.shape = flat.nodes[part].shape;
+    Node own = written(flat, node, std::move(one));
+    own.operands = {part};
+    result.operands.push_back(add(std::move(own)));
+  }
+  return add(std::move(result));
+}
+
+std::optional<std::size_t> part_of_concatenation(const FlatModule& flat, const Node& node) {
+  if (node.operands.size() != 1) return std::nullopt;
+  const Node& joined = flat.nodes[node.operands[0]];
+  const Index along = joined.instruction->numbers("dimensions");
+  if (joined.instruction->opcode != "concatenate" || along.size() != 1) return std::nullopt;
+  const auto ranges = ranges_of(node.instruction->attribute("slice"));
+  const Index& sizes = joined.shape.sizes;
+  if (ranges.size() != sizes.size() || along[0] < 0 || along[0] >= std::ssize(sizes))
+    return std::nullopt;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const Index& range = ranges[k];
+    const bool is_whole = range.at(0) == 0 && range.at(1) == sizes[k];
+    if (range.at(2) != 1 || (!is_whole && along[0] != static_cast<std::int64_t>(k)))
+      return std::nullopt;
+  }
+  const Index& taken = ranges[static_cast<std::size_t>(along[0])];
+  std::int64_t begin = 0;
+  for (const std::size_t part : joined.operands) {
+    const Shape& shape = flat.nodes[part].shape;
+    if (shape.sizes.size() != sizes.size()) return std::nullopt;
+    const std::int64_t end = begin + element_of(shape.sizes, along[0]);
+    if (begin == taken[0] && end == taken[1] && shape.sizes == node.shape.sizes &&
+        shape.type == node.shape.type)
+      return part;
+    begin = end;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::size_t> add_joined_exchange(FlatModule& flat, const Node& node,
                                                const AddNode& add) {
   const std::size_t count = node.operands.size();

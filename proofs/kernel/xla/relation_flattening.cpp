@@ -255,6 +255,8 @@ class Flattening {
     if (opcode == "gather" || opcode == "scatter")
       return add_without_expansion(flat_, node, adding);
     if (opcode == "reduce") return add_whole_reduction(flat_, node, adding);
+    if (opcode == "all-reduce") return add_parted_all_reduce(flat_, node, adding);
+    if (opcode == "slice") return part_of_concatenation(flat_, node);
     if (opcode == "concatenate") return add_joined_exchange(flat_, node, adding);
     if (opcode == "convolution") return add_as_dot(flat_, node, adding);
     return std::nullopt;
