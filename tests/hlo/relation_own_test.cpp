@@ -247,7 +247,8 @@ std::string derived(kernel::xla::RelatedModules& modules, const std::vector<Arra
   };
   for (std::size_t node = 0; node < modules.local().nodes.size() && wrong.empty(); ++node) {
     const auto& known = modules.local().nodes[node];
-    if (known.instruction->name[0] != 'v') continue;
+    const std::string& name = known.instruction->name;
+    if (name[0] != 'v' || name.find('.') != std::string::npos) continue;  // of a step, or a part
     std::vector<std::vector<std::size_t>> choices = {{}};
     for (const std::size_t operand : known.operands) {
       std::vector<std::vector<std::size_t>> next;

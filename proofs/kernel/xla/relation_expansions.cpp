@@ -334,10 +334,13 @@ std::optional<std::size_t> add_parted_all_reduce(FlatModule& flat, const Node& n
   const Node joined = flat.nodes[node.operands[0]];
   if (joined.instruction->opcode != "concatenate" || joined.shape.sizes != node.shape.sizes)
     return std::nullopt;
-  Node result = written(flat, joined, *joined.instruction);
+  Instruction whole = *joined.instruction;
+  whole.name = node.instruction->name;
+  Node result = written(flat, node, std::move(whole));
   result.operands.clear();
   for (const std::size_t part : joined.operands) {
     Instruction one = *node.instruction;
+    one.name += ".part";
     one.operands.resize(1);
     one.shape = flat.nodes[part].shape;
     Node own = written(flat, node, std::move(one));

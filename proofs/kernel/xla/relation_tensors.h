@@ -206,7 +206,7 @@ class Tensors {
   bool update(std::size_t number);
   bool add_to(std::size_t number, bool may_be_infinite, bool may_be_zero);
   int sign_of(std::size_t number) const;
-  static constexpr int kMaxDepth = 1000;  ///< of laws that are applied to what a law makes
+  static constexpr int kMaxDepth = 100;  ///< of laws that are applied to what a law makes
   std::set<std::string> equal_;
   int depth_ = 0;
   Interned<Tensor> tensors_;
