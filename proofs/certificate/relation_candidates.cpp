@@ -477,9 +477,13 @@ void RelationSearch::broadcasts(std::size_t node, const Numbers& facts) {
     if (found) continue;
     // Most often a new dimension is not cut.
     Index sizes = own_sizes(node);
-    for (std::size_t k = 0; k < dimensions.size(); ++k)
-      sizes.at(static_cast<std::size_t>(dimensions[k])) = sizes_of(fact)[k];
-    derive(node, {fact}, sizes);
+    const Index from = sizes_of(fact);
+    bool fits = from.size() == dimensions.size();  // else the module is ill-formed
+    for (std::size_t k = 0; k < dimensions.size() && fits; ++k) {
+      fits = dimensions[k] >= 0 && dimensions[k] < std::ssize(sizes);
+      if (fits) sizes[static_cast<std::size_t>(dimensions[k])] = from[k];
+    }
+    if (fits) derive(node, {fact}, sizes);
   }
 }
 

@@ -88,5 +88,79 @@ TEST_CASE("numbers that differ by more than how they are written are not one") {
   }
 }
 
+/// y where a condition on constants holds, else x, beside a product by `beside`.
+std::string chosen(const std::string& condition, const std::string& beside,
+                   const std::string& computations = "") {
+  return "HloModule m\n" + computations +
+         "ENTRY e {\n  x = f32[2] parameter(0)\n  y = f32[2] parameter(1)\n" + condition +
+         "  s = select(c, y, x)\n  d = f32[] constant(" + beside +
+         ")\n  b = f32[2] broadcast(d), dimensions={}\n  m = f32[2] multiply(x, b)\n  ROOT r = "
+         "f32[2] "
+         "add(m, s)\n}\n";
+}
+
+TEST_CASE("conditions on exact constants are those of their types") {
+  struct Condition {
+    const char* lines;
+    bool holds[2];
+    const char* computations = "";
+  };
+  const Condition all[] = {
+      // A number listed beside one that the modules have in f32, too, and alone.
+      {"  k = bf16[2] constant({0.1, 0.3})\n  l = bf16[2] constant({0.3, 0.3})\n  c = pred[2] "
+       "compare(k, l), direction=EQ\n",
+       {false, true}},
+      {"  k = bf16[2] constant({0.1, 0.3})\n  l0 = bf16[] constant(0.3)\n  l = bf16[2] "
+       "broadcast(l0), dimensions={}\n  c = pred[2] compare(k, l), direction=LT\n",
+       {true, false}},
+      {"  k = f32[2] constant({0.10009765625, 0.7})\n  l0 = f32[] constant(0.7)\n  l = f32[2] "
+       "broadcast(l0), dimensions={}\n  c = pred[2] compare(k, l), direction=EQ\n",
+       {false, true}},
+      {"  k = bf16[2] constant({0.1, 0.1})\n  l = bf16[2] constant({-0.1, -0.1})\n  n = bf16[2] "
+       "negate(k)\n  c = pred[2] compare(n, l), direction=EQ\n",
+       {true, true}},
+      {"  k = bf16[2] constant({0.1, 0.1})\n  l = bf16[2] constant({0.2, 0.3})\n  n = bf16[2] "
+       "add(k, k)\n  c = pred[2] compare(n, l), direction=EQ\n",
+       {true, false}},
+      {"  k = bf16[2] constant({0.1, inf})\n  l = bf16[2] constant({0.1, 0.1})\n  c = pred[2] "
+       "compare(k, l), direction=EQ\n",
+       {true, false}},
+      {"  k0 = bf16[] call(), to_apply=tenth\n  k = bf16[2] broadcast(k0), dimensions={}\n  l = "
+       "bf16[2] constant({0.1, 0.3})\n  c = pred[2] compare(k, l), direction=EQ\n",
+       {true, false},
+       "tenth {\n  ROOT k = bf16[] constant(0.1)\n}\n"}};
+  for (const char* beside : {"0.10009765625", "0.25"}) {
+    for (const auto& [lines, holds, computations] : all) {
+      const auto module_with = [&](const std::string& condition, const std::string& functions) {
+        return replaced(chosen(condition, beside, functions), "s = select", "s = f32[2] select");
+      };
+      const std::string before = module_with(lines, computations);
+      CAPTURE(before);
+      for (int k = 0; k < 4; ++k) {
+        const std::string after =
+            module_with(fmt::format("  c = pred[2] constant({{{}, {}}})\n", k & 1, k >> 1), "");
+        const bool is_right = holds[0] == ((k & 1) != 0) && holds[1] == (k >> 1 != 0);
+        const Outcome found = compared(before, after).outcome;
+        if (!is_right) CHECK_FALSE(is_certified(before, after));
+        if (!is_right) CHECK(found != Outcome::Established);
+        if (is_right) CHECK(found != Outcome::Refuted);
+      }
+    }
+  }
+}
+
+TEST_CASE("what cancels exactly is not refuted where one of its constants is listed") {
+  const std::string lines =
+      "HloModule m\nENTRY e {\n  y = f32[2] parameter(0)\n  k = bf16[2] constant({0.1, 0.3})\n  l0 "
+      "= "
+      "bf16[] constant(0.3)\n  l = bf16[2] broadcast(l0), dimensions={}\n  n = bf16[2] subtract(k, "
+      "l)\n  o = f32[2] convert(n)\n  t0 = f32[] constant(1024)\n  t = f32[2] broadcast(t0), "
+      "dimensions={}\n  p = f32[2] multiply(o, t)\n  q = f32[2] multiply(p, y)\n  z = f32[1] "
+      "slice(q), slice={[1:2]}\n  d = f32[1] constant({0.10009765625})\n  u = f32[1] slice(y), "
+      "slice={[0:1]}\n  v = f32[1] multiply(u, d)\n  ROOT r = f32[1] add(v, z)\n}\n";
+  const std::string without = replaced(lines, "add(v, z)", "copy(v)");
+  CHECK(compared(lines, without).outcome == Outcome::Established);
+}
+
 }  // namespace
 }  // namespace p2::hlo

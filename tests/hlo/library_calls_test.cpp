@@ -1,5 +1,6 @@
 // Calls of cuBLAS and cuDNN as XLA's backend for GPUs writes them, against operations.
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -139,6 +140,8 @@ TEST_CASE("a call of cuBLAS that is not understood is open") {
         Call{.end = workspace},
         Call{.operands = "x, w, v", .result = "(f32[4,6]{0,1}, s8[64]{0})", .epilogue = "BIAS"},
         Call{.operands = "x, w, x", .epilogue = "BIAS"},
+        Call{.target = "__cublas$gemm", .epilogue = "RELU"},
+        Call{.more = "\"epilogue\":\"DEFAULT\""},  // a key twice
         Call{.target = "__cublas$lt$matmul$f8"},
         Call{.target = "__cublas$other"},
         Call{.result = "(f32[4,6]{1,0}, f32[4,6]{1,0}, s8[64]{0})"}}) {
@@ -147,6 +150,37 @@ TEST_CASE("a call of cuBLAS that is not understood is open") {
     CHECK(outcome(kPlain, text) == Outcome::Undecided);
     CHECK(outcome(text, text) == Outcome::Established);
   }
+}
+
+TEST_CASE("a bias has as many elements as the second operand's free dimensions") {
+  const auto call = [](const std::string& w, const std::string& result,
+                       const std::string& strides) {
+    return module_text(
+        "  x = f32[4,6] parameter(0)\n  w = f32[" + w +
+            "] parameter(1)\n  v = f32[4] parameter(2)\n  y = (f32[" + result +
+            "], s8[4]) custom-call(x, w, v), custom_call_target=\"__cublas$lt$matmul\", "
+            "backend_config={\"gemm_backend_config\":{\"alpha_real\":1,\"alpha_imag\":0,\"beta\":0,"
+            "\"dot_dimension_numbers\":{\"lhs_contracting_dimensions\":[\"1\"],\"rhs_contracting_"
+            "dimensions\":[\"0\"]},\"epilogue\":\"BIAS\"" +
+            strides + "}}\n  ROOT r = f32[" + result + "] get-tuple-element(y), index=0\n",
+        1);
+  };
+  const auto is_call = [](const std::string& text) {
+    const Module module = with_operations_of_libraries(read_hlo("f", text));
+    return std::ranges::any_of(
+        module.entry_computation().instructions,
+        [](const Instruction& each) { return each.opcode == "custom-call"; });
+  };
+  CHECK_FALSE(is_call(call("6,4", "4,4", "")));
+  CHECK(is_call(call("6", "4", "")));
+  CHECK(is_call(call("6,3,4", "4,3,4", "")));
+  const std::string scalar = module_text(
+      "  x = f32[] parameter(0)\n  y = (f32[], s8[4]) custom-call(x, x), "
+      "custom_call_target=\"__cublas$lt$matmul\", backend_config={\"gemm_backend_config\":{\"alpha_"
+      "real\":1,\"dot_dimension_numbers\":{},\"lhs_stride\":\"3\"}}\n  ROOT r = f32[] "
+      "get-tuple-element(y), index=0\n",
+      1);
+  CHECK(is_call(scalar));
 }
 
 TEST_CASE("batches, and products in bf16 that are scaled in f32") {
@@ -219,7 +253,9 @@ TEST_CASE("a convolution by cuDNN, with a bias and a rectifier") {
        {call(fused, "x, w, v", replaced(none, "kNone", "kElu")),
         call(fused, "x, w, v", replaced(none, "_scale\":0", "_scale\":1")),
         call(fused, "x, w", none), call(forward, "x, w, v", none),
-        call("__cudnn$convBackwardInput", "x, w", none),
+        call("__cudnn$convBackwardInput", "x, w", none), call(forward, "x, w", relu),
+        call(forward, "x, w", replaced(none, "result_scale\":1", "result_scale\":2")),
+        call(fused, "x, w, x", none),
         call(forward, "x, w", none + ",\"serialized_graph\":\"f\"")}) {
     CAPTURE(open);
     CHECK(outcome(plain, open) == Outcome::Undecided);

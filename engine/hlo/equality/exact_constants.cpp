@@ -52,19 +52,26 @@ LiteralElement exactly(double value, const LiteralElement& element) {
   return {{}, fmt::format("{:.17g}", value)};
 }
 
-/// The module, or one with other literals where they have one of the values.
+bool is_one_of(double value, const std::set<double>& magnitudes) {
+  return std::isfinite(value) && magnitudes.contains(std::fabs(value));
+}
+
+bool lists_one_of(const Literal& literal, const std::set<double>& magnitudes) {
+  return std::ranges::any_of(literal.elements, [&](const LiteralElement& each) {
+    return is_one_of(value_of(each, literal), magnitudes);
+  });
+}
+
+/// The module with exact literals of all narrow constants, and of wide ones that list one of these.
 std::shared_ptr<const Module> stated(const std::shared_ptr<const Module>& module,
-                                     const std::set<double>& values) {
+                                     const std::set<double>& magnitudes) {
   auto made = std::make_shared<Module>(*module);
   for (Computation& computation : made->computations) {
     for (Instruction& each : computation.instructions) {
-      if (width_of(each) == Width::Other) continue;
+      const Width width = width_of(each);
+      if (width == Width::Other) continue;
       const Literal& literal = *each.literal;
-      const auto is_stated = [&](const LiteralElement& element) {
-        const double value = value_of(element, literal);
-        return std::isfinite(value) && values.contains(value);
-      };
-      if (std::ranges::none_of(literal.elements, is_stated)) continue;
+      if (width == Width::Wide && !lists_one_of(literal, magnitudes)) continue;
       Literal exact{literal.shape, {}};
       exact.shape.type = *ElementType::from_xla("f64");
       for (const LiteralElement& element : literal.elements)
@@ -78,28 +85,39 @@ std::shared_ptr<const Module> stated(const std::shared_ptr<const Module>& module
 }  // namespace
 
 ModulePair with_exact_constants(ModulePair modules) {
-  std::set<double> narrow;
+  std::set<double> narrow;  // magnitudes, as those below
   std::set<double> both;
-  for (const auto& module : {modules.before, modules.after}) {
-    visit(*module, Width::Narrow, [&](const Literal& literal) {
-      for (const LiteralElement& each : literal.elements) {
-        const double value = value_of(each, literal);
-        if (std::isfinite(value)) narrow.insert(value);
-      }
-    });
-  }
+  const auto visit_both = [&](Width width, const auto& use) {
+    visit(*modules.before, width, use);
+    visit(*modules.after, width, use);
+  };
+  visit_both(Width::Narrow, [&](const Literal& literal) {
+    for (const LiteralElement& each : literal.elements) {
+      const double value = value_of(each, literal);
+      if (std::isfinite(value)) narrow.insert(std::fabs(value));
+    }
+  });
   if (narrow.empty()) return modules;
-  for (const auto& module : {modules.before, modules.after}) {
-    visit(*module, Width::Wide, [&](const Literal& literal) {
+  visit_both(Width::Wide, [&](const Literal& literal) {
+    for (const LiteralElement& each : literal.elements) {
+      const double value = value_of(each, literal);
+      // Whole numbers and halves are what they are in any type.
+      const bool is_half = !std::isfinite(value) || 2 * value == std::floor(2 * value);
+      if (!is_half && is_one_of(value, narrow)) both.insert(std::fabs(value));
+    }
+  });
+  if (both.empty()) return modules;
+  // A number that is listed beside an exact one is exact wherever it stands.
+  for (std::size_t before = 0; before != both.size();) {
+    before = both.size();
+    visit_both(Width::Wide, [&](const Literal& literal) {
+      if (!lists_one_of(literal, both)) return;
       for (const LiteralElement& each : literal.elements) {
         const double value = value_of(each, literal);
-        // Whole numbers and halves are what they are in any type.
-        const bool is_half = !std::isfinite(value) || 2 * value == std::floor(2 * value);
-        if (!is_half && narrow.contains(value)) both.insert(value);
+        if (std::isfinite(value)) both.insert(std::fabs(value));
       }
     });
   }
-  if (both.empty()) return modules;
   return {stated(modules.before, both), stated(modules.after, both)};
 }
 

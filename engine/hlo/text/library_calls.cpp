@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/json_reader.h"
 #include "engine/hlo/text/hlo_text.h"
 
 namespace p2::hlo {
@@ -88,8 +89,9 @@ bool has_stride(const json& config, const char* key, const ArrayShape& operand,
     in_memory *= operand.sizes.at(static_cast<std::size_t>(each));
   }
   const std::int64_t stated = integers(json::array({config[key]}))[0];
-  return stated > 0 && (stated == in_memory || stated == operand.elements() ||
-                        (operand.sizes[0] > 0 && stated == operand.elements() / operand.sizes[0]));
+  const bool is_of_first = !operand.sizes.empty() && operand.sizes[0] > 0 &&
+                           stated == operand.elements() / operand.sizes[0];
+  return stated > 0 && (stated == in_memory || stated == operand.elements() || is_of_first);
 }
 
 /// The dimensions of an operand of a dot that are neither batch nor contracted; nothing where these
@@ -177,28 +179,38 @@ std::optional<Meaning> matmul(const json& config, const std::vector<const ArrayS
     return std::nullopt;
   }
   if (epilogue.beta != 0 && operands[2]->sizes != result.sizes) return std::nullopt;
-  if (epilogue.has_bias && !is_row_major_vector(*operands.back(), result)) return std::nullopt;
+  // A bias has as many elements as all free dimensions of the second operand together.
+  const auto free =
+      std::ssize(operands[1]->sizes) - std::ssize(batch[1]) - std::ssize(contracted[1]);
+  if (epilogue.has_bias && (free != 1 || !is_row_major_vector(*operands.back(), result)))
+    return std::nullopt;
   epilogue.bias_dimension = result.sizes.size() - 1;
   return meaning;
 }
 
 std::optional<Meaning> convolution(const json& config, const Instruction& call, bool is_biased,
-                                   std::size_t operands) {
+                                   const std::vector<const ArrayShape*>& operands,
+                                   const ArrayShape& result) {
   only_keys(config, {"activation_mode", "algorithm", "conv_result_scale", "leakyrelu_alpha",
                      "reordered_int8_nchw_vect", "side_input_scale", "serialized_graph"});
   if (config.contains("serialized_graph") && config["serialized_graph"] != "") return std::nullopt;
   Meaning meaning{"convolution", {}};
-  meaning.epilogue.alpha = config.value("conv_result_scale", 1.0);
+  Epilogue& epilogue = meaning.epilogue;
+  epilogue.alpha = config.at("conv_result_scale");
   const std::string activation = config.value("activation_mode", "kNone");
-  const bool has_side = config.value("side_input_scale", 0.0) != 0;
-  meaning.epilogue.has_bias = is_biased;
-  meaning.epilogue.has_relu = activation == "kRelu";
-  if ((activation != "kNone" && activation != "kRelu") || has_side ||
-      operands != meaning.epilogue.operands()) {
+  epilogue.has_bias = is_biased;
+  epilogue.has_relu = activation == "kRelu";
+  // Without a bias the library neither scales nor rectifies.
+  const bool has_more = epilogue.alpha != 1 || epilogue.has_relu;
+  if ((activation != "kNone" && activation != "kRelu") || (!is_biased && has_more) ||
+      config.value("side_input_scale", 0.0) != 0 || operands.size() != epilogue.operands()) {
     return std::nullopt;
   }
+  const std::set<std::string> known = {"window", "dim_labels", "feature_group_count",
+                                       "batch_group_count"};
   for (const std::string_view part : attributes_in(call.attributes.others)) {
     if (part.starts_with("custom_call_target=") || part.starts_with("backend_config=")) continue;
+    if (!known.contains(std::string(part.substr(0, part.find('='))))) return std::nullopt;
     meaning.attributes += std::string(part) + ";";
   }
   // `b01f_01io->b01f`: a bias is along the output's `f`.
@@ -206,9 +218,10 @@ std::optional<Meaning> convolution(const json& config, const Instruction& call, 
   const std::size_t arrow = labels ? labels->find("->") : std::string_view::npos;
   if (arrow == std::string_view::npos) return std::nullopt;
   const std::size_t feature = labels->substr(arrow + 2).find('f');
-  if (feature == std::string_view::npos) return std::nullopt;
-  meaning.epilogue.bias_dimension = feature;
-  return meaning;
+  if (feature >= result.sizes.size()) return std::nullopt;
+  epilogue.bias_dimension = feature;
+  const bool fits = !is_biased || operands.back()->sizes == Dimensions{result.sizes[feature]};
+  return fits ? std::optional(std::move(meaning)) : std::nullopt;
 }
 
 /// What a custom call of a library computes; nothing where it is none, or not understood.
@@ -228,17 +241,23 @@ std::optional<Meaning> meaning_of(const Instruction& call, const Computation& co
     operands.push_back(&shape.array);
   }
   try {
+    const JsonDocument no_key_twice("", std::string(*config));
     const json all = json::parse(*config);
     if (!is_matmul) {
       return convolution(all.at("cudnn_conv_backend_config"), call, target == kBiasedConvolution,
-                         operands.size());
+                         operands, result);
     }
     const std::set<std::string> known = {"custom_call_target", "backend_config",
                                          "output_to_operand_aliasing", "api_version"};
     for (const std::string_view part : attributes_in(call.attributes.others)) {
       if (!known.contains(std::string(part.substr(0, part.find('='))))) return std::nullopt;
     }
-    return matmul(all.at("gemm_backend_config"), operands, result);
+    auto meaning = matmul(all.at("gemm_backend_config"), operands, result);
+    // The older call has no epilogue.
+    const bool has_epilogue = meaning && (meaning->epilogue.has_bias || meaning->epilogue.has_relu);
+    return target == kGemm && has_epilogue ? std::nullopt : meaning;
+  } catch (const InputError&) {
+    return std::nullopt;
   } catch (const json::exception&) {
     return std::nullopt;
   } catch (const std::logic_error&) {  // a number that is none

@@ -165,8 +165,10 @@ struct Fraction {
   double numerator = 0, denominator = 1;
 };
 Fraction fraction_of(double value, const Type& type);
-/// Constants of one value that modules have both as one of f16 or bf16 and as one of a wider type
-/// become constants of f64: they stand for exactly this number.
+/// Where modules have one number, of either sign, both as a constant of f16 or bf16 and as one of a
+/// wider type, all constants of f16 and bf16, those of wider types that have it, and all that have
+/// a number listed with such a one become constants of f64: they stand for exactly their numbers.
+/// So one number in one type is one real number everywhere.
 void state_exactly(const std::vector<Module*>& modules);
 /// Nearly the largest number of a floating-point type: what is larger may be infinite.
 inline double largest(const Type& type) {

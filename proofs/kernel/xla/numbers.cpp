@@ -401,37 +401,56 @@ void state_exactly(const std::vector<Module*>& modules) {
   const auto visit = [&](bool narrow, bool wide, const auto& use) {
     for (Module* const module : modules) {
       for (auto& [name, computation] : module->computations) {
-        for (std::size_t k = 0; k < computation.instructions.size(); ++k) {
-          Instruction& each = computation.instructions[k];
+        for (Instruction& each : computation.instructions) {
           const bool is_known = each.opcode == "constant" && each.shape.type.is_float() &&
                                 each.text.find("...") == std::string::npos;
-          if (!is_known || k == computation.root || !(is_narrow(each) ? narrow : wide)) continue;
+          if (!is_known || !(is_narrow(each) ? narrow : wide)) continue;
           std::vector<double> values;
           for (const std::string_view element : elements_of(each.text))
             values.push_back(real_literal(element, each.shape.type));
-          if (std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); }))
-            use(each, values);
+          use(each, values);
         }
       }
     }
   };
-  std::set<double> narrow;
+  std::set<double> narrow;  // magnitudes, as those below
   std::set<double> stated;
   visit(true, false, [&](const Instruction&, const std::vector<double>& values) {
-    narrow.insert(values.begin(), values.end());
+    for (const double value : values) {
+      if (std::isfinite(value)) narrow.insert(std::fabs(value));
+    }
   });
   if (narrow.empty()) return;
   visit(false, true, [&](const Instruction&, const std::vector<double>& values) {
     for (const double value : values) {
       // Whole numbers and halves are what they are in any type.
-      if (2 * value != std::floor(2 * value) && narrow.contains(value)) stated.insert(value);
+      const bool is_half = !std::isfinite(value) || 2 * value == std::floor(2 * value);
+      if (!is_half && narrow.contains(std::fabs(value))) stated.insert(std::fabs(value));
     }
   });
+  if (stated.empty()) return;
+  const auto is_stated = [&](double value) {
+    return std::isfinite(value) && stated.contains(std::fabs(value));
+  };
+  // A number that is listed beside an exact one is exact wherever it stands.
+  for (std::size_t before = 0; before != stated.size();) {
+    before = stated.size();
+    visit(false, true, [&](const Instruction&, const std::vector<double>& values) {
+      if (std::none_of(values.begin(), values.end(), is_stated)) return;
+      for (const double value : values) {
+        if (std::isfinite(value)) stated.insert(std::fabs(value));
+      }
+    });
+  }
+  const auto text_of = [](double value) -> std::string {
+    if (std::isnan(value)) return "nan";
+    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+    return Json(value).dump();
+  };
   visit(true, true, [&](Instruction& each, const std::vector<double>& values) {
-    const auto is_stated = [&](double value) { return stated.contains(value); };
-    if (std::none_of(values.begin(), values.end(), is_stated)) return;
+    if (!is_narrow(each) && std::none_of(values.begin(), values.end(), is_stated)) return;
     std::string text;
-    for (const double value : values) text += (text.empty() ? "" : ", ") + Json(value).dump();
+    for (const double value : values) text += (text.empty() ? "" : ", ") + text_of(value);
     each.text = each.shape.sizes.empty() ? text : "{" + text + "}";
     each.shape.type = type_called("f64");
   });
