@@ -81,8 +81,9 @@ TEST_CASE(
   // for what reductions and scatters leave open. 450 more are for texts that other readers read
   // otherwise, for errors of numbers, and for what is known of an integer under a condition only.
   // 180 are for bounds that hold for small inputs only, for infinities, for calls, and for types
-  // and sizes of moves, 80 for elements named behind tuples and for constants stated exactly.
-  CHECK(checker_lines(modules) < 5400);
+  // and sizes of moves, 80 for elements named behind tuples and for constants stated exactly,
+  // 100 for shardings by meshes and for parts that are manual over some axes only.
+  CHECK(checker_lines(modules) < 5510);
   CHECK(checker_lines(relations) > 1000);
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
   // for all-to-alls, and for manual parts, in which every device has tensors of its own.
@@ -97,8 +98,9 @@ TEST_CASE(
   // 200 for reductions of several arrays in two steps, 260 for halos. 820 are for what compilers
   // write after the partitioner: functions of elements in one form, branches, convolutions in place
   // of dots, exchanges of several arrays, sums in tiles, tiles of other sizes,
-  // and 40 for all-reduces that are joined and sums of all elements.
-  CHECK(checker_lines(relations) < 6520);
+  // 40 for all-reduces that are joined and sums of all elements, and 25 for tiles of what is
+  // exchanged.
+  CHECK(checker_lines(relations) < 6550);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
   CHECK(checker_lines(several) < 1180);

@@ -2,6 +2,7 @@
 // and where it is not.
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -51,6 +52,22 @@ const std::string kNumbered =
     "  id = u32[] partition-id()\n  f = f32[] convert(id)\n"
     "  s = f32[2,8] broadcast(f), dimensions={}\n";
 
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+/// With the shardings as JAX 0.12 writes them, by a mesh.
+Pair by_mesh(Pair pair, const std::string& rows = "[{'a'}, {}]", const std::string& mesh = "",
+             const std::string& manual = "manual") {
+  const std::string of = "sharding={mesh['a'=2,'b'=2]" + mesh + ", ";
+  replace_all(pair.before, kRows, of + rows + "}");
+  replace_all(pair.before, "sharding={manual}", of + manual + "}");
+  replace_all(pair.before, "sharding={replicated}", "sharding={mesh[], replicated}");
+  return pair;
+}
+
 TEST_CASE("manual parts are related by what every device computes") {
   const std::vector<Pair> pairs = {
       {rows(kNegated + sum(kAlongA) + kAdded), kLocal + kNegated + sum(kAlongA) + kAdded + kRoot,
@@ -75,7 +92,104 @@ TEST_CASE("manual parts are related by what every device computes") {
   for (const Pair& pair : pairs) {
     CAPTURE(pair.after);
     CHECK(verdict_of(pair) == Verdict::Accepted);
+    CHECK(verdict_of(by_mesh(pair)) == Verdict::Accepted);
   }
+}
+
+TEST_CASE("shardings of manual parts by the axes of a mesh") {
+  const Pair pair = {rows(kNegated + sum(kAlongA) + kAdded),
+                     kLocal + kNegated + sum(kAlongA) + kAdded + kRoot, "a. -> a."};
+  const std::string a = "[{'a'}, {}]";
+  const std::string b = "[{'b'}, {}]";
+  CHECK(verdict_of(by_mesh(pair, "[{'a'}, {}], replicated={'b'}")) == Verdict::Accepted);
+  CHECK(verdict_of(by_mesh(pair, b, ", device_ids=([2,2]T(1,0))")) == Verdict::Accepted);
+  CHECK(verdict_of(by_mesh(pair, b, ", device_ids=(0,2,1,3)")) == Verdict::Accepted);
+  CHECK(verdict_of(by_mesh(pair, "[{'b':(1)2}, {}]", ", device_ids=(0,2,1,3)")) ==
+        Verdict::Accepted);
+  CHECK(verdict_of(by_mesh(pair, a, "", "[{}, {}], manual={'a'}")) == Verdict::Accepted);
+  for (const char* const rows :
+       {"[{'b'}, {}]", "[{}, {'a'}]", "[{'a','b'}, {}]", "[{}, {}]", "[{'a'}, {'a'}]", "[{'a'}]",
+        "[{'c'}, {}]", "[{'a'}p1, {}]", "[{'a'}, {}], unreduced={'b'}", "[{'a'}, {}], manual={'b'}",
+        "replicated", "manual"}) {
+    CAPTURE(std::string(rows));
+    CHECK(verdict_of(by_mesh(pair, rows)) == Verdict::Incomplete);
+  }
+  for (const char* const devices :
+       {", device_ids=([2,2]T(1,0))", ", device_ids=(0,2,1,3)", ", device_ids=(2,3,0,1)",
+        ", device_ids=(0,1,2,2)", ", device_ids=(0,1,2,7)", ", device_ids=(0,1)"}) {
+    CAPTURE(std::string(devices));
+    CHECK(verdict_of(by_mesh(pair, a, devices)) == Verdict::Incomplete);
+  }
+  CHECK(verdict_of(by_mesh(pair, a, "", "[{'b'}, {}], manual={'a'}")) == Verdict::Incomplete);
+}
+
+TEST_CASE("parts that are manual over one axis of a mesh") {
+  // x is cut along both axes; the two devices along b have tiles of one tensor.
+  const auto partial = [](const std::string& whole, const std::string& inside,
+                          const std::string& lines, const std::string& end) {
+    const std::string of = "sharding={mesh['a'=2,'b'=2], ";
+    const std::string manual = of + inside + ", manual={'a'}}";
+    return "  x = f32[4,8] parameter(0), " + of + whole +
+           "}\n  m = f32[2,8] custom-call(x), custom_call_target=\"SPMDFullToShardShape\", " +
+           manual + "\n" + lines + "  e = " + end.substr(0, end.find(' ')) + " copy(r), " + manual +
+           "\n  ROOT y = " + end.substr(end.find(' ') + 1, end.find(" [") - end.find(' ')) +
+           "custom-call(e), custom_call_target=\"SPMDShardToFullShape\", " + of +
+           end.substr(end.find(" [") + 1) + "}\n";
+  };
+  const auto of = [](std::string lines, const std::string& from, const std::string& to) {
+    replace_all(lines, from, to);
+    return lines;
+  };
+  const std::string both = "[{'a'}, {'b'}]";
+  const std::string inside = "[{}, {'b'}]";
+  const std::string end = "f32[2,8] f32[4,8] [{'a'}, {'b'}]";
+  const std::string local = "  m = f32[2,4] parameter(0)\n";
+  const std::string root = "  ROOT o = f32[2,4] copy(r)\n";
+  const std::string summed = kNegated + sum(kAlongA) + kAdded;
+  const std::string swapped = kNegated + kSwapped + kAdded;
+  const auto cut = [&](const std::string& lines) { return of(lines, "[2,8]", "[2,4]"); };
+  const auto pair = [&](const std::string& lines) {
+    return Pair{partial(both, inside, lines, end), local + cut(lines) + root, "ab -> ab"};
+  };
+  CHECK(verdict_of(pair(summed)) == Verdict::Accepted);
+  CHECK(verdict_of(pair(swapped)) == Verdict::Accepted);
+  const std::string gathered =
+      fmt::format("  r = f32[4,8] all-gather(m), dimensions={{0}}, {}\n", kAlongA);
+  const Pair gather = {partial(both, inside, gathered, "f32[4,8] f32[4,8] [{}, {'b'}]"),
+                       local + of(gathered, "[4,8]", "[4,4]") + "  ROOT o = f32[4,4] copy(r)\n",
+                       "ab -> .b"};
+  CHECK(verdict_of(gather) == Verdict::Accepted);
+  // Rows along both axes: first along a, within it along b.
+  const auto rows_of = [&](const std::string& whole, const std::string& tiles) {
+    return Pair{partial(whole, tiles, summed, "f32[2,8] f32[4,8] " + whole),
+                "  m = f32[1,8] parameter(0)\n" + of(summed, "[2,8]", "[1,8]") +
+                    "  ROOT o = f32[1,8] copy(r)\n",
+                "*. -> *."};
+  };
+  CHECK(verdict_of(rows_of("[{'a','b'}, {}]", "[{'b'}, {}]")) == Verdict::Accepted);
+  CHECK(verdict_of(rows_of("[{'b','a'}, {}]", "[{'b'}, {}]")) == Verdict::Incomplete);
+  CHECK(verdict_of(rows_of("[{'a','b'}, {}]", "[{}, {}]")) == Verdict::Incomplete);
+  const auto incomplete = [&](const Pair& each) {
+    CAPTURE(each.before);
+    CAPTURE(each.after);
+    CHECK(verdict_of(each) == Verdict::Incomplete);
+  };
+  // What is summed along b is of two tiles that are not the same.
+  incomplete({partial(both, inside, summed, end),
+              local + cut(kNegated + sum(kAlongB) + kAdded) + root, "ab -> ab"});
+  incomplete(pair(kNegated + sum(kAlongB) + kAdded));
+  incomplete(pair(kNegated +
+                  of(kSwapped, "{{0,2},{1,3},{2,0},{3,1}}", "{{0,1},{1,0},{2,3},{3,2}}") + kAdded));
+  // Tiles that are gathered along the dimension that is cut lie between those of others.
+  const std::string wide =
+      fmt::format("  r = f32[2,16] all-gather(m), dimensions={{1}}, {}\n", kAlongA);
+  incomplete({partial(both, inside, wide, "f32[2,16] f32[2,16] [{}, {'b'}]"),
+              local + of(wide, "[2,16]", "[2,8]") + "  ROOT o = f32[2,8] copy(r)\n", "ab -> .b"});
+  // Tiles of the part that are not those of the whole, or of other devices.
+  incomplete({partial(both, "[{}, {}]", summed, end), local + cut(summed) + root, "ab -> ab"});
+  incomplete(
+      {partial("[{'b'}, {'a'}]", inside, summed, end), local + cut(summed) + root, "ba -> ab"});
+  incomplete({partial(both, inside, summed, end), local + cut(summed) + root, "ba -> ba"});
 }
 
 TEST_CASE("what devices compute each for itself is not exchanged as one tensor") {
@@ -137,6 +251,7 @@ TEST_CASE("what devices compute each for itself is not exchanged as one tensor")
   for (const auto& [why, pair] : pairs) {
     CAPTURE(std::string(why));
     CHECK(verdict_of(pair) == Verdict::Incomplete);
+    CHECK(verdict_of(by_mesh(pair)) == Verdict::Incomplete);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -330,6 +331,108 @@ TEST_CASE("what every device has its own of is what devices have") {
   CHECK(counts.of_own > 10 * programs);
 }
 
+/// A tensor of its own on every device, of which devices hold a tile, and what exchanges it.
+struct ExchangedTiles {
+  std::mt19937 random;
+  Index whole, own, result, own_result;
+  std::vector<Index> tiles;  ///< by device
+  std::string operation;
+
+  std::size_t below(std::size_t end) { return random() % end; }
+
+  explicit ExchangedTiles(std::uint32_t seed) : random(seed), tiles(kDevices) {
+    const std::vector<Index> rows = {{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}, {0, 0, 0, 0}};
+    for (std::size_t rank = 1 + below(3); rank > 0; --rank) {
+      const std::int64_t parts = below(2) == 0 ? 2 : 1;
+      whole.push_back(4);
+      own.push_back(4 / parts);
+      const Index& row = rows[below(rows.size())];
+      for (std::size_t device = 0; device < kDevices; ++device)
+        tiles[device].push_back(parts == 1 ? 0 : row[device]);
+    }
+    const std::vector<std::pair<const char*, std::int64_t>> groups = {
+        {"{0,1},{2,3}", 2}, {"{0,2},{1,3}", 2}, {"{3,0},{2,1}", 2}, {"{0,2,1,3}", 4}};
+    const auto [group, members] = groups[below(groups.size())];
+    const std::size_t along = below(whole.size());
+    const std::vector<std::string> all = {"all-reduce", "all-gather", "all-to-all",
+                                          "reduce-scatter", "collective-permute"};
+    const std::string opcode = all[below(all.size())];
+    const auto made = [&](Index sizes) {
+      if (opcode == "all-gather") sizes[along] *= members;
+      if (opcode == "reduce-scatter") sizes[along] /= members;
+      return sizes;
+    };
+    result = made(whole);
+    own_result = made(own);
+    const std::string by = fmt::format(", replica_groups={{{}}}", group);
+    const std::string at = fmt::format(", dimensions={{{}}}", along);
+    const char* const pairs[] = {"{0,1},{1,0},{2,3},{3,2}", "{0,2},{2,0},{1,3},{3,1}", "{0,2}",
+                                 "{1,0},{2,1},{3,2}"};
+    operation =
+        fmt::format("{}(v0), channel_id=1{}", opcode,
+                    opcode == "collective-permute"
+                        ? fmt::format(", source_target_pairs={{{}}}", pairs[below(4)])
+                    : opcode == "all-to-all"
+                        ? by + at
+                        : by + ", use_global_device_ids=true" + (opcode == "all-reduce" ? "" : at) +
+                              (opcode == "all-gather" ? "" : ", to_apply=add_f32"));
+  }
+  kernel::xla::Module module(bool is_whole) const {
+    return kernel::xla::read_module(
+        fmt::format("HloModule m, num_partitions=4\n\n{}ENTRY main {{\n  v0 = f32[{}] "
+                    "parameter(0)\n  ROOT v1 = f32[{}] {}\n}}\n",
+                    reducer_text("add", "f32"), fmt::join(is_whole ? whole : own, ","),
+                    fmt::join(is_whole ? result : own_result, ","), operation),
+        "m");
+  }
+};
+
+TEST_CASE("tiles of what every device has its own of are exchanged as all of it is") {
+  const char* const more = std::getenv("P2_RELATION_TIMES");
+  int of_tiles = 0, of_all = 0;
+  for (int seed = 0; seed < 4000 * (more == nullptr ? 1 : std::atoi(more)); ++seed) {
+    ExchangedTiles exchange(static_cast<std::uint32_t>(seed));
+    Arrays all(kDevices, Array{exchange.whole, {}}), own(kDevices, Array{exchange.own, {}});
+    kernel::xla::Relation relation;
+    for (std::size_t device = 0; device < kDevices; ++device) {
+      Index of;
+      for (std::size_t k = 0; k < exchange.own.size(); ++k)
+        of.push_back(exchange.tiles[device][k] * exchange.own[k]);
+      relation.pieces.push_back({device, 0, of, Index(of.size(), 0), exchange.own});
+      for (std::size_t n = indices_of(exchange.whole).size(); n > 0; --n)
+        all[device].cells.push_back(static_cast<double>(exchange.below(1000)));
+      for (Index index : indices_of(exchange.own)) {
+        for (std::size_t k = 0; k < index.size(); ++k) index[k] += of[k];
+        own[device].cells.push_back(all[device].at(index));
+      }
+    }
+    kernel::Budget budget;
+    const auto before = exchange.module(true);
+    const auto after = exchange.module(false);
+    const Devices devices{1, kDevices};
+    WholeModule whole(before, {}, devices, true, budget);
+    const WholeModule whole_of_own(after, {}, devices, true, budget);
+    OwnTensors tensors(whole, {{0, all}}), own_tensors(whole_of_own, {{0, own}});
+    kernel::xla::RelatedModules modules(whole, after, kernel::xla::Runners(devices), {relation},
+                                        budget);
+    REQUIRE(modules.facts().size() == 1);
+    const std::size_t last = modules.local().outputs.at(0);
+    const auto fact = modules.follows(last, {0}, {});
+    const bool is_cut = exchange.own != exchange.whole;
+    if (fact) {
+      ++(is_cut ? of_tiles : of_all);
+      const Arrays& found = own_tensors.at(whole_of_own.outputs.at(0));
+      CAPTURE(exchange.operation);
+      CHECK(contradiction(modules, *fact, found, tensors) == "");
+    } else {
+      CHECK(is_cut);
+    }
+  }
+  MESSAGE(of_tiles, " of tiles, ", of_all, " of all");
+  CHECK(of_tiles > 500);
+  CHECK(of_all > 500);
+}
+
 /// Whether nothing is unknown of what a tensor is made of.
 bool is_known(const kernel::xla::Tensors& tensors, std::size_t tensor) {
   const auto& known = tensors.at(tensor);
@@ -443,16 +546,28 @@ TEST_CASE("a manual part has tiles of one size, by the sharding where it begins 
   CHECK(!begins("2", "8,6", "{devices=[4,1]<=[4]}"));
   // As Shardy writes it.
   const auto shardy = [](const std::string& target, const std::string& key, const std::string& rows,
-                         const std::string& of) {
+                         const std::string& of,
+                         const std::string& manual = "\\\"a\\\", \\\"b\\\"") {
     return fmt::format(
         "custom-call({3}), custom_call_target=\"{0}\", frontend_attributes={{xla.sdy."
         "{1}_shardings=\"#sdy.sharding_per_value<[<@mesh, [{{{2}}}, {{}}]>]>\", "
-        "xla.sdy.manual_axes=\"#sdy<manual_axes{{\\\"a\\\", \\\"b\\\"}}>\"}}\n",
-        target, key, rows, of);
+        "xla.sdy.manual_axes=\"#sdy<manual_axes{{{4}}}>\"}}\n",
+        target, key, rows, of, manual);
   };
   const std::string a = "\\\"a\\\"";
   const std::string global = "  m = f32[2,6] " + shardy("xla.sdy.GlobalToLocalShape", "in", a, "x");
   CHECK(is_known(root, global));
+  // Manual along a only: what else cuts the rows cuts what the part has.
+  const std::string b = "\\\"b\\\"";
+  const auto begins_along_a = [&](const std::string& rows) {
+    return is_known(root,
+                    "  m = f32[2,6] " + shardy("xla.sdy.GlobalToLocalShape", "in", rows, "x", a));
+  };
+  CHECK(begins_along_a(a));
+  CHECK(begins_along_a(a + ", " + b));
+  CHECK(!begins_along_a(b));
+  CHECK(!begins_along_a(b + ", " + a));
+  CHECK(!begins_along_a(""));
   const auto ends = [&](const std::string& target, const std::string& shape,
                         const std::string& rows) {
     return is_known(fmt::format("  ROOT r = f32[{}] ", shape) + shardy(target, "out", rows, "m"),

@@ -68,20 +68,21 @@ std::optional<Op> commutative_op(const Computation& computation) {
 
 const Instruction* commutative_operation(const Computation& reducer, std::uint32_t result,
                                          const std::array<std::uint32_t, 2>& sides) {
-  const auto is_rounded = [&](const Instruction& each) {
-    const auto is_float = [](const Shape& shape) {
-      return !shape.is_tuple && shape.type.is_float();
-    };
-    return each.opcode == "convert" && each.operands.size() == 1 && is_float(each.shape) &&
-           is_float(reducer.instructions.at(each.operands[0]).shape);
+  const auto keeps_number = [&](const Instruction& each) {
+    if (each.operands.size() != 1 || each.shape.is_tuple) return false;
+    const Shape& from = reducer.instructions.at(each.operands[0]).shape;
+    if (from.is_tuple) return false;
+    return each.opcode == "copy"
+               ? each.shape.type == from.type
+               : each.opcode == "convert" && each.shape.type.is_float() && from.type.is_float();
   };
-  const auto unrounded = [&](std::uint32_t at) {
-    while (is_rounded(reducer.instructions.at(at))) at = reducer.instructions[at].operands[0];
+  const auto kept = [&](std::uint32_t at) {
+    while (keeps_number(reducer.instructions.at(at))) at = reducer.instructions[at].operands[0];
     return at;
   };
-  const Instruction& operation = reducer.instructions.at(unrounded(result));
+  const Instruction& operation = reducer.instructions.at(kept(result));
   std::vector<std::uint32_t> operands;
-  for (const std::uint32_t each : operation.operands) operands.push_back(unrounded(each));
+  for (const std::uint32_t each : operation.operands) operands.push_back(kept(each));
   return is_commutative(operation.opcode) && std::ranges::is_permutation(operands, sides)
              ? &operation
              : nullptr;

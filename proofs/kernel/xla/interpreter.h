@@ -205,10 +205,12 @@ bool contains(const Index& list, std::size_t number);
 /// Calls visit(index) for every index, in row-major order.
 void for_each_index(const Index& sizes, const std::function<void(const Index&)>& visit);
 
-/// Tiles of a tensor over partitions: `{devices=[2,1,2]<=[4] last_tile_dim_replicate}`.
+/// Tiles of a tensor over partitions, `{devices=[2,1,2]<=[4] last_tile_dim_replicate}`, or of the
+/// tensors that manual groups of partitions have: of some axes of the devices, or each its own.
 struct Sharding {
   Index parts;               ///< of every dimension; empty: replicated
   std::vector<Index> tiles;  ///< by partition: the number of its tile along every dimension
+  Index groups;              ///< by partition: its manual group; empty: one tensor for all
 
   bool is_replicated() const { return parts.empty(); }
   static Sharding read(const std::string& text, std::size_t dimensions, const Devices& devices);

@@ -219,18 +219,34 @@ std::optional<std::size_t> WholeModule::manual_tensor(const FlatModule& flat, co
   return to;
 }
 
-/// The same array as elements of another tensor: of a shard all, or of the whole that shards make.
+/// The same array as elements of another tensor: of a shard, what lies within it, or of the whole
+/// that shards make.
 std::optional<Fact> RelatedModules::seen_as(const Fact& fact, const Index& hint) {
   if (hint.size() != 1 || fact.partial || fact.view || fact.share) return std::nullopt;
   const WholeModule::Border& border = borders_.at(static_cast<std::size_t>(hint[0]));
   if (fact.tensor != border.from) return std::nullopt;
   Fact result{0, border.to, {}, {}};
   for (std::size_t k = 0; k < fact.places.size(); ++k) {
-    const std::int64_t size = places_.at(fact.places[k]).size;
-    if (border.is_cut ? places_.meet(fact.places[k], border.places[k]) != border.places[k]
-                      : !places_.is_identity(fact.places[k]))
-      return std::nullopt;
-    result.places.push_back(border.is_cut ? places_.identity(size) : border.places[k]);
+    const Place shard = places_.at(border.places[k]);
+    const std::int64_t whole = border.is_cut ? shard.size : shard.whole;
+    if (border.is_cut && places_.is_free(fact.places[k])) {
+      result.places.push_back(places_.free(places_.at(fact.places[k]).size, whole));
+      continue;
+    }
+    const auto from = places_.fixed(fact.places[k]);
+    if (!from || !places_.is_total(*from)) return std::nullopt;
+    const Place place = places_.at(*from);
+    std::vector<Segments> devices = place.devices;
+    for (std::size_t device = 0; device < devices.size(); ++device) {
+      if (shard.devices.at(device).size() != 1) return std::nullopt;
+      const Segment& all = shard.devices[device][0];
+      for (Segment& each : devices[device]) {
+        if (border.is_cut && (each.of < all.of || each.of + each.size > all.of + all.size))
+          return std::nullopt;
+        each.of += border.is_cut ? -all.of : all.of;
+      }
+    }
+    result.places.push_back(places_.segments(place.size, whole, std::move(devices)));
   }
   return result;
 }

@@ -285,25 +285,56 @@ Places::Reduced Places::new_sums(std::size_t partial,
   return Reduced(std::in_place, this->partial({old.op, old.groups, numbered(numbers)}));
 }
 
-/// By the rules of collectives, of a tensor that is the same on all devices; or as the other module
-/// does it with tensors that devices have of their own.
-std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fact) {
-  if (!tensors_.varies(fact.tensor)) {
-    if (const Communication* const communication = this->communication(node)) {
-      auto result = communication->opcode == "all-to-all"
-                        ? exchanged(*communication, node, fact)
-                        : communicated(places_, *communication, node, fact);
-      if (result) return result;
+namespace {
+
+/// Whether devices that exchange elements have the same places.
+bool are_alike(const Place& place, const Communication& communication) {
+  if (place.devices.empty()) return false;
+  const auto have_one = [&](std::size_t a, std::size_t b) {
+    return place.devices[a] == place.devices[b];
+  };
+  for (const auto& group : communication.groups) {
+    for (const std::size_t each : group) {
+      if (!have_one(each, group[0])) return false;
     }
   }
+  for (std::size_t device = 0; device < communication.sources.size(); ++device) {
+    const auto& source = communication.sources[device];
+    if (source && !have_one(device, *source)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+/// By the rules of collectives, of a tensor that is the same on all devices; or as the other module
+/// does it with tensors that devices have of their own: of which they have all, or along other
+/// dimensions than that of the exchange the same part where they exchange it.
+std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fact) {
+  const Communication* const communication = this->communication(node);
+  if (!tensors_.varies(fact.tensor) && communication != nullptr) {
+    auto result = communication->opcode == "all-to-all"
+                      ? exchanged(*communication, node, fact)
+                      : communicated(places_, *communication, node, fact);
+    if (result) return result;
+  }
   if (!has_own_ || fact.partial || fact.share) return std::nullopt;
-  for (const std::size_t place : fact.places) {
-    if (!places_.is_identity(place)) return std::nullopt;
+  std::optional<std::size_t> along;
+  if (node.instruction->has("dimensions"))
+    along = static_cast<std::size_t>(node.instruction->numbers("dimensions").at(0));
+  Fact result{0, 0, {}, {}};
+  for (std::size_t k = 0; k < fact.places.size() && k < node.shape.sizes.size(); ++k) {
+    result.places.push_back(fact.places[k]);
+    if (places_.is_identity(fact.places[k])) {
+      result.places.back() = places_.identity(node.shape.sizes[k]);
+    } else if (along == k || communication == nullptr ||
+               !are_alike(places_.at(fact.places[k]), *communication)) {
+      return std::nullopt;
+    }
   }
   const auto tensor = whole_.exchange_of(local_.module, node, fact.tensor);
   if (!tensor) return std::nullopt;
-  Fact result{0, *tensor, {}, {}};
-  for (const std::int64_t size : node.shape.sizes) result.places.push_back(places_.identity(size));
+  result.tensor = *tensor;
   return result;
 }
 

@@ -19,6 +19,7 @@ struct Mesh {
   Mesh(std::string_view axes, std::string_view ids) {
     std::int64_t all = 1;
     for (const auto axis : split(axes)) {
+      if (trimmed(axes).empty()) break;  // `mesh[]`
       const std::size_t equals = axis.find('=');
       if (equals == std::string_view::npos) malformed("the axes of a mesh");
       names.push_back(bare(axis.substr(0, equals)));
@@ -30,9 +31,7 @@ struct Mesh {
     std::iota(devices.begin(), devices.end(), 0);
     if (!ids.empty()) {
       const std::string tiles = "[1," + std::to_string(all) + "]<=" + std::string(ids);
-      devices = ids.starts_with('[') && ids.find('T') != std::string_view::npos
-                    ? id_lists(tiles).at(0)
-                    : integers_in(ids);
+      devices = ids.starts_with('[') ? id_lists(tiles).at(0) : integers_in(ids);
     }
     if (std::ssize(devices) != all) malformed("the devices of a mesh");
   }
@@ -82,6 +81,82 @@ std::int64_t number_along(const std::vector<Axis>& axes, const Index& index) {
   for (const Axis& axis : axes) number = number * axis.size + axis.coordinate(index);
   return number;
 }
+
+/// Tiles along some axes for every dimension, in groups along the manual ones; every tile of a
+/// group has to be the same number of partitions'.
+Sharding tiles_along(const Mesh& mesh, std::vector<std::vector<Axis>> dimensions,
+                     const std::vector<Axis>& manual, const Devices& devices) {
+  dimensions.push_back(manual);
+  Index sorted = mesh.devices;
+  std::sort(sorted.begin(), sorted.end());
+  Index every(static_cast<std::size_t>(devices.partitions));
+  std::iota(every.begin(), every.end(), 0);
+  if (sorted != every) not_covered("a mesh of other devices");
+  Sharding sharding{{}, std::vector<Index>(static_cast<std::size_t>(devices.partitions)), {}};
+  for (const auto& axes : dimensions) {
+    std::int64_t parts = 1;
+    for (const Axis& axis : axes) parts *= axis.size;
+    sharding.parts.push_back(parts);
+    std::size_t next = 0;
+    for_each_index(mesh.sizes, [&](const Index& index) {
+      sharding.tiles.at(static_cast<std::size_t>(mesh.devices[next++]))
+          .push_back(number_along(axes, index));
+    });
+  }
+  std::map<Index, std::int64_t> copies;
+  for (const Index& tile : sharding.tiles) ++copies[tile];
+  std::int64_t all = 1;
+  for (const std::int64_t parts : sharding.parts) all *= parts;
+  const auto is_even = [&](const auto& each) { return each.second * all == devices.partitions; };
+  if (!std::all_of(copies.begin(), copies.end(), is_even)) malformed("an axis that is cut twice");
+  if (!manual.empty()) sharding.groups.resize(sharding.tiles.size());
+  for (std::size_t k = 0; k < sharding.tiles.size(); ++k) {
+    if (!manual.empty()) sharding.groups[k] = sharding.tiles[k].back();
+    sharding.tiles[k].pop_back();
+  }
+  sharding.parts.pop_back();
+  return sharding;
+}
+
+/// `mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)), [{'x'}, {'y':(2)2}], replicated={…}, manual={…}`,
+/// or `mesh['x'=2], replicated`. Axes that are not named are those of copies.
+struct MeshSharding {
+  enum class Kind { Tiled, Replicated, Manual };
+  Kind kind = Kind::Tiled;
+  Mesh mesh{"", ""};
+  std::vector<std::vector<Axis>> dimensions;  ///< where it is tiled, as `manual`
+  std::vector<Axis> manual;
+
+  explicit MeshSharding(std::string_view text) {
+    std::vector<std::string_view> parts;
+    for (const std::string_view part : split(text)) parts.push_back(trimmed(part));
+    const auto not_this = [&] { not_covered("the sharding " + printable(std::string(text))); };
+    if (!parts.at(0).ends_with(']')) not_this();
+    std::size_t next = 1;
+    std::string_view ids;
+    constexpr std::string_view kIds = "device_ids=";
+    if (next < parts.size() && parts[next].starts_with(kIds))
+      ids = stripped(parts[next++].substr(kIds.size()), '(', ')');
+    mesh = Mesh(parts[0].substr(5, parts[0].size() - 6), ids);
+    if (next == parts.size() || (mesh.names.empty() && !ids.empty())) not_this();
+    const std::string_view placement = parts[next++];
+    if (placement == "replicated") kind = Kind::Replicated;
+    if (placement == "manual") kind = Kind::Manual;
+    const bool is_tiled = kind == Kind::Tiled;
+    for (const auto axes : split(is_tiled ? stripped(placement, '[', ']') : "")) {
+      if (trimmed(axes).empty()) continue;
+      if (!trimmed(axes).ends_with('}')) not_this();
+      dimensions.push_back(axes_of(stripped(axes, '{', '}'), mesh));
+    }
+    for (; next < parts.size(); ++next) {
+      const std::size_t equals = parts[next].find('=');
+      const std::string_view name = parts[next].substr(0, equals);
+      if (!is_tiled || (name != "manual" && name != "replicated")) not_this();
+      const auto axes = axes_of(stripped(parts[next].substr(equals + 1), '{', '}'), mesh);
+      if (name == "manual") manual.insert(manual.end(), axes.begin(), axes.end());
+    }
+  }
+};
 
 /// What stands under a name in `{name="…", other={…}}`, without its quotes; escapes stay.
 std::string_view entry_of(std::string_view text, std::string_view name, const char* missing) {
@@ -164,43 +239,68 @@ std::vector<Index> mesh_groups(std::string_view text, std::string_view devices) 
 }
 
 Sharding Sharding::read(const std::string& text, std::size_t dimensions, const Devices& devices) {
-  std::string_view inside = stripped(text, '{', '}');
-  if (trimmed(inside) == "replicated" || inside.starts_with("replicated ")) return {};
-  if (!inside.starts_with("devices=[")) not_covered("the sharding " + printable(text));
+  const std::string_view inside = trimmed(stripped(text, '{', '}'));
+  const auto not_this = [&] { not_covered("the sharding " + printable(text)); };
+  if (inside == "replicated" || inside.starts_with("replicated ")) return {};
+  Sharding all_manual;
+  for (std::int64_t k = 0; k < devices.partitions; ++k) all_manual.groups.push_back(k);
+  if (inside == "manual" || inside.starts_with("manual ")) return all_manual;
+  if (inside.starts_with("mesh[")) {
+    const MeshSharding by_mesh(inside);
+    if (by_mesh.kind == MeshSharding::Kind::Replicated) return {};
+    if (by_mesh.kind == MeshSharding::Kind::Manual) return all_manual;
+    if (by_mesh.dimensions.size() != dimensions) not_this();
+    return tiles_along(by_mesh.mesh, by_mesh.dimensions, by_mesh.manual, devices);
+  }
+  if (!inside.starts_with("devices=[")) not_this();
   const std::size_t close = inside.find(']');
   if (close == std::string_view::npos) malformed("a sharding");
-  Index tiles = integers_in(inside.substr(0, close));
-  std::string_view rest = inside.substr(close + 1);
-  // ` metadata={…}` and the kinds of the last dimensions follow the devices.
+  const Index tiles = integers_in(inside.substr(0, close));
+  const std::string_view rest = inside.substr(close + 1);
+  // ` last_tile_dims={manual, replicated}`, of what is behind the dimensions, follows the devices.
   const std::size_t space = rest.find(' ');
   const std::string_view list = rest.substr(0, space);
   const std::string_view kinds = space == std::string_view::npos ? "" : rest.substr(space + 1);
-  if (kinds.find("manual") != std::string_view::npos ||
-      kinds.find("unreduced") != std::string_view::npos)
-    not_covered("the sharding " + printable(text));
-  const std::size_t copies = tiles.size() - std::min(tiles.size(), dimensions);
+  std::vector<bool> is_manual(tiles.size(), false);
+  constexpr std::string_view kKinds = "last_tile_dims=";
+  if (kinds.starts_with(kKinds)) {
+    const std::string_view names = kinds.substr(kKinds.size(), kinds.find('}') - kKinds.size() + 1);
+    std::size_t next = dimensions;
+    for (const std::string_view name : split(stripped(names, '{', '}'))) {
+      if (next >= tiles.size() || (trimmed(name) != "manual" && trimmed(name) != "replicated"))
+        not_this();
+      is_manual[next++] = trimmed(name) == "manual";
+    }
+    if (next != tiles.size()) not_this();
+  } else if (kinds.find("manual") != std::string_view::npos ||
+             kinds.find("unreduced") != std::string_view::npos) {
+    not_this();
+  }
   std::int64_t all = 1;
   for (const std::int64_t each : tiles) {
     if (each < 1 || all > 1 << 20) malformed("a sharding");
     all *= each;
   }
-  Index order;
-  if (list.starts_with("<=")) {
-    const std::string text_of_tiles = "[1," + std::to_string(all) + "]" + std::string(list);
-    order = id_lists(text_of_tiles).at(0);
-  } else {
-    order = integers_in(list);
-  }
+  const std::string text_of_tiles = "[1," + std::to_string(all) + "]" + std::string(list);
+  const Index order = list.starts_with("<=") ? id_lists(text_of_tiles).at(0) : integers_in(list);
   if (tiles.size() < dimensions || std::ssize(order) != all || all != devices.partitions)
-    not_covered("the sharding " + printable(text));
+    not_this();
   Sharding sharding{Index(tiles.begin(), tiles.begin() + static_cast<std::ptrdiff_t>(dimensions)),
-                    std::vector<Index>(static_cast<std::size_t>(devices.partitions))};
+                    std::vector<Index>(order.size()),
+                    {}};
+  if (std::find(is_manual.begin(), is_manual.end(), true) != is_manual.end())
+    sharding.groups.resize(order.size());
   std::size_t next = 0;
   for_each_index(tiles, [&](const Index& index) {
     const auto partition = static_cast<std::size_t>(order[next++]);
     if (partition >= sharding.tiles.size()) malformed("a sharding");
-    sharding.tiles[partition] =
-        Index(index.begin(), index.end() - static_cast<std::ptrdiff_t>(copies));
+    sharding.tiles[partition].assign(index.begin(),
+                                     index.begin() + static_cast<std::ptrdiff_t>(dimensions));
+    std::int64_t group = 0;
+    for (std::size_t k = dimensions; k < index.size(); ++k) {
+      if (is_manual[k]) group = group * tiles[k] + index[k];
+    }
+    if (!sharding.groups.empty()) sharding.groups[partition] = group;
   });
   return sharding;
 }
@@ -240,26 +340,25 @@ Sharding Sharding::of_mesh(const std::string& meshes, const std::string& attribu
       axes_of(between(entry_of(attributes, "xla.sdy.manual_axes", "a manual part without axes"),
                       "manual_axes{", '}'),
               mesh);
-  std::int64_t all = 1;
-  for (const Axis& axis : manual) all *= axis.size;
-  if (all != devices.partitions || std::ssize(mesh.devices) != all)
-    not_covered("a part that is manual over some axes only");
+  const auto is_manual = [&](const Axis& axis) {
+    return std::any_of(manual.begin(), manual.end(), [&](const Axis& each) {
+      return each.number == axis.number && each.size == mesh.sizes[axis.number];
+    });
+  };
   const auto parts_text = split(per_dimension);
   if (parts_text.size() != dimensions && dimensions != 0)
     malformed("a sharding of other dimensions");
-  Sharding sharding{{}, std::vector<Index>(static_cast<std::size_t>(devices.partitions))};
+  // Devices along other axes have one tensor, which these cut further.
+  std::vector<std::vector<Axis>> by_dimension(dimensions);
   for (std::size_t i = 0; i < dimensions; ++i) {
-    const auto axes = axes_of(stripped(parts_text[i], '{', '}'), mesh);
-    std::int64_t parts = 1;
-    for (const Axis& axis : axes) parts *= axis.size;
-    sharding.parts.push_back(parts);
-    std::size_t next = 0;
-    for_each_index(mesh.sizes, [&](const Index& index) {
-      sharding.tiles.at(static_cast<std::size_t>(mesh.devices[next++]))
-          .push_back(number_along(axes, index));
-    });
+    bool is_last = false;
+    for (const Axis& axis : axes_of(stripped(parts_text[i], '{', '}'), mesh)) {
+      if (is_manual(axis) && is_last) not_covered("a manual axis behind one that is not");
+      if (is_manual(axis)) by_dimension[i].push_back(axis);
+      is_last = !is_manual(axis);
+    }
   }
-  return sharding;
+  return tiles_along(mesh, std::move(by_dimension), {}, devices);
 }
 
 namespace {
@@ -287,26 +386,30 @@ struct Tile {
   }
 };
 
-/// A manual part over some axes only is followed where its devices hold whole tensors of their
-/// group.
-void require_untiled(const Instruction& instruction, std::size_t dimensions) {
-  const auto found = instruction.attributes.find("sharding");
-  if (found == instruction.attributes.end() || found->second.find("manual") == std::string::npos)
-    return;
-  const std::string_view inside = stripped(found->second, '{', '}');
-  if (inside.starts_with("manual")) return;
-  const std::size_t close = inside.find(']');
-  if (!inside.starts_with("devices=[") || close == std::string_view::npos)
-    not_covered("the sharding " + printable(found->second));
-  const Index tiles = integers_in(inside.substr(0, close));
-  for (std::size_t i = 0; i < dimensions; ++i) {
-    if (i >= tiles.size() || tiles[i] != 1) not_covered("the sharding " + printable(found->second));
+/// How a group's tensor is cut from a whole one, of which `whole` and, in each group, `own` are the
+/// tiles that the same devices hold: every tile of the group's has as many of `own`, in their
+/// order.
+Sharding cut_of(const Sharding& whole, const Sharding& own, const Index& sizes) {
+  const auto not_this = [] { not_covered("tiles of a manual group of this form"); };
+  if (!whole.groups.empty() || own.groups.empty()) not_this();
+  Sharding cut{{}, std::vector<Index>(own.groups.size()), {}};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::int64_t outer = whole.is_replicated() ? 1 : whole.parts.at(i);
+    const std::int64_t inner = own.is_replicated() ? 1 : own.parts.at(i);
+    if (outer % inner != 0 || (inner != 1 && sizes[i] % outer != 0)) not_this();
+    cut.parts.push_back(outer / inner);
+    for (std::size_t k = 0; k < cut.tiles.size(); ++k) {
+      const std::int64_t tile = whole.is_replicated() ? 0 : whole.tiles.at(k).at(i);
+      if (tile % inner != (own.is_replicated() ? 0 : own.tiles.at(k).at(i))) not_this();
+      cut.tiles[k].push_back(tile / inner);
+    }
   }
+  std::map<std::int64_t, Index> tiles;
+  for (std::size_t k = 0; k < cut.tiles.size(); ++k) {
+    if (tiles.emplace(own.groups[k], cut.tiles[k]).first->second != cut.tiles[k]) not_this();
+  }
+  return cut;
 }
-
-}  // namespace
-
-namespace {
 
 bool is_annotated_part(const Instruction& instruction) {
   return instruction.attribute("custom_call_target").find("SPMD") != std::string::npos;
@@ -328,8 +431,12 @@ Sharding manual_sharding(const Module& module, const Computation& computation,
                              is_cut ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings", number,
                              dimensions, devices);
   }
-  require_untiled(is_cut ? instruction : from, dimensions);
-  return Sharding::read((is_cut ? from : instruction).attribute("sharding"), dimensions, devices);
+  const auto sharding = [&](const Instruction& of) {
+    return Sharding::read(of.attribute("sharding"), dimensions, devices);
+  };
+  const Index& sizes = is_cut ? from.shape.sizes : shapes[number].sizes;
+  return cut_of(sharding(is_cut ? from : instruction), sharding(is_cut ? instruction : from),
+                sizes);
 }
 
 Value Interpreter::manual(const Computation& computation, const Instruction& instruction,
