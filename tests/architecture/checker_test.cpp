@@ -82,8 +82,8 @@ TEST_CASE(
   // otherwise, for errors of numbers, and for what is known of an integer under a condition only.
   // 180 are for bounds that hold for small inputs only, for infinities, for calls, and for types
   // and sizes of moves, 80 for elements named behind tuples and for constants stated exactly,
-  // 100 for shardings by meshes and for parts that are manual over some axes only.
-  CHECK(checker_lines(modules) < 5510);
+  // 130 for shardings by meshes and for parts that are manual over some axes only.
+  CHECK(checker_lines(modules) < 5540);
   CHECK(checker_lines(relations) > 1000);
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
   // for all-to-alls, and for manual parts, in which every device has tensors of its own.
@@ -100,7 +100,7 @@ TEST_CASE(
   // of dots, exchanges of several arrays, sums in tiles, tiles of other sizes,
   // 40 for all-reduces that are joined and sums of all elements, and 25 for tiles of what is
   // exchanged.
-  CHECK(checker_lines(relations) < 6550);
+  CHECK(checker_lines(relations) < 6680);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
   CHECK(checker_lines(several) < 1180);

@@ -121,6 +121,26 @@ TEST_CASE("shardings of manual parts by the axes of a mesh") {
     CHECK(verdict_of(by_mesh(pair, a, devices)) == Verdict::Incomplete);
   }
   CHECK(verdict_of(by_mesh(pair, a, "", "[{'b'}, {}], manual={'a'}")) == Verdict::Incomplete);
+  // Names that might be read as those of other axes, and numbers beyond all devices.
+  const std::pair<const char*, const char*> odd[] = {
+      {"['a b'=2,'ab'=2]", "[{'ab'}, {}]"},
+      {"['a'=2,'a'=2]", "[{'a'}, {}]"},
+      {"['a'=2,'a:(1)2'=2]", "[{'a:(1)2'}, {}]"},
+      {"['a=2'=2,'a'=2]", "[{'a'}, {}]"},
+      {"['a'=2,'b'=2]", "[{'a':(4611686018427387904)4}, {}]"},
+      {"['a'=2,'b'=2]", "[{'a':(1)4}, {}]"},
+      {"['a'=1048576,'b'=9223372036854775807]", "[{'a'}, {}]"},
+      {"['a'=1048576,'b'=17592186044416]", "[{'a'}, {}]"},
+      {"['a'=2,'b'=2], device_ids=()", "[{'a'}, {}]"},
+      {"['a'=2,'b'=2], device_ids=([2,2]T(0,0))", "[{'a'}, {}]"},
+      {"['a'=2,'b'=2], device_ids=([1048576,1]T(0,0))", "[{'a'}, {}]"}};
+  for (const auto& [mesh, rows] : odd) {
+    CAPTURE(std::string(mesh));
+    CAPTURE(std::string(rows));
+    Pair other = by_mesh(pair, rows);
+    replace_all(other.before, "['a'=2,'b'=2]", mesh);
+    CHECK(verdict_of(other) == Verdict::Incomplete);
+  }
 }
 
 TEST_CASE("parts that are manual over one axis of a mesh") {

@@ -3,6 +3,7 @@
 // about them, on devices that are executed element by element.
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <numeric>
@@ -341,12 +342,13 @@ struct ExchangedTiles {
   std::size_t below(std::size_t end) { return random() % end; }
 
   explicit ExchangedTiles(std::uint32_t seed) : random(seed), tiles(kDevices) {
-    const std::vector<Index> rows = {{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}, {0, 0, 0, 0}};
+    const std::vector<Index> halves = {{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}, {0, 0, 0, 0}};
+    const std::vector<Index> quarters = {{0, 1, 2, 3}, {3, 1, 0, 2}, {0, 2, 1, 3}, {0, 0, 2, 2}};
     for (std::size_t rank = 1 + below(3); rank > 0; --rank) {
-      const std::int64_t parts = below(2) == 0 ? 2 : 1;
+      const std::int64_t parts = std::array{1, 1, 2, 2, 4}[below(5)];
       whole.push_back(4);
       own.push_back(4 / parts);
-      const Index& row = rows[below(rows.size())];
+      const Index& row = (parts == 2 ? halves : quarters)[below(4)];
       for (std::size_t device = 0; device < kDevices; ++device)
         tiles[device].push_back(parts == 1 ? 0 : row[device]);
     }
@@ -377,7 +379,15 @@ struct ExchangedTiles {
                         : by + ", use_global_device_ids=true" + (opcode == "all-reduce" ? "" : at) +
                               (opcode == "all-gather" ? "" : ", to_apply=add_f32"));
   }
-  kernel::xla::Module module(bool is_whole) const {
+  /// What devices run, or all of it; or the tensor, and nothing that is exchanged.
+  kernel::xla::Module module(bool is_whole, bool is_exchanged = true) const {
+    if (!is_exchanged) {
+      return kernel::xla::read_module(
+          fmt::format("HloModule m\n\nENTRY main {{\n  v0 = f32[{0}] parameter(0)\n  ROOT v1 = "
+                      "f32[{0}] copy(v0)\n}}\n",
+                      fmt::join(whole, ",")),
+          "m");
+    }
     return kernel::xla::read_module(
         fmt::format("HloModule m, num_partitions=4\n\n{}ENTRY main {{\n  v0 = f32[{}] "
                     "parameter(0)\n  ROOT v1 = f32[{}] {}\n}}\n",
@@ -387,9 +397,14 @@ struct ExchangedTiles {
   }
 };
 
-TEST_CASE("tiles of what every device has its own of are exchanged as all of it is") {
+/// Exchanges of tiles of random tensors, that devices have their own of or not: whether a fact
+/// about the result follows, which is checked element by element.
+struct CountedExchanges {
+  int of_tiles = 0, of_all = 0, others = 0;
+};
+CountedExchanges check_exchanges(bool has_own) {
   const char* const more = std::getenv("P2_RELATION_TIMES");
-  int of_tiles = 0, of_all = 0;
+  CountedExchanges counts;
   for (int seed = 0; seed < 4000 * (more == nullptr ? 1 : std::atoi(more)); ++seed) {
     ExchangedTiles exchange(static_cast<std::uint32_t>(seed));
     Arrays all(kDevices, Array{exchange.whole, {}}), own(kDevices, Array{exchange.own, {}});
@@ -401,36 +416,47 @@ TEST_CASE("tiles of what every device has its own of are exchanged as all of it 
       relation.pieces.push_back({device, 0, of, Index(of.size(), 0), exchange.own});
       for (std::size_t n = indices_of(exchange.whole).size(); n > 0; --n)
         all[device].cells.push_back(static_cast<double>(exchange.below(1000)));
+      if (!has_own) all[device] = all[0];
       for (Index index : indices_of(exchange.own)) {
         for (std::size_t k = 0; k < index.size(); ++k) index[k] += of[k];
         own[device].cells.push_back(all[device].at(index));
       }
     }
     kernel::Budget budget;
-    const auto before = exchange.module(true);
+    const auto before = exchange.module(true, has_own);
     const auto after = exchange.module(false);
     const Devices devices{1, kDevices};
-    WholeModule whole(before, {}, devices, true, budget);
+    WholeModule whole(before, {}, devices, has_own, budget);
     const WholeModule whole_of_own(after, {}, devices, true, budget);
     OwnTensors tensors(whole, {{0, all}}), own_tensors(whole_of_own, {{0, own}});
     kernel::xla::RelatedModules modules(whole, after, kernel::xla::Runners(devices), {relation},
                                         budget);
     REQUIRE(modules.facts().size() == 1);
-    const std::size_t last = modules.local().outputs.at(0);
-    const auto fact = modules.follows(last, {0}, {});
+    const auto fact = modules.follows(modules.local().outputs.at(0), {0}, {});
     const bool is_cut = exchange.own != exchange.whole;
-    if (fact) {
-      ++(is_cut ? of_tiles : of_all);
-      const Arrays& found = own_tensors.at(whole_of_own.outputs.at(0));
-      CAPTURE(exchange.operation);
-      CHECK(contradiction(modules, *fact, found, tensors) == "");
-    } else {
-      CHECK(is_cut);
+    ++(!fact ? counts.others : is_cut ? counts.of_tiles : counts.of_all);
+    if (!fact) {
+      CHECK((is_cut || !has_own));
+      continue;
     }
+    CAPTURE(exchange.operation);
+    CHECK(contradiction(modules, *fact, own_tensors.at(whole_of_own.outputs.at(0)), tensors) == "");
   }
-  MESSAGE(of_tiles, " of tiles, ", of_all, " of all");
-  CHECK(of_tiles > 500);
-  CHECK(of_all > 500);
+  MESSAGE(counts.of_tiles, " of tiles, ", counts.of_all, " of all, ", counts.others, " others");
+  return counts;
+}
+
+TEST_CASE("tiles of what every device has its own of are exchanged as all of it is") {
+  const CountedExchanges counts = check_exchanges(true);
+  CHECK(counts.of_tiles > 400);
+  CHECK(counts.of_all > 500);
+  CHECK(counts.others > 1000);
+}
+
+TEST_CASE("tiles are exchanged along dimensions that are cut, and along others") {
+  const CountedExchanges counts = check_exchanges(false);
+  CHECK(counts.of_tiles > 1000);
+  CHECK(counts.others > 200);
 }
 
 /// Whether nothing is unknown of what a tensor is made of.

@@ -463,8 +463,11 @@ class RelatedModules {
   std::optional<Fact> seen_in(const Node& node, const Facts& facts, const Index& hint);
   std::optional<Fact> counted_from(const Fact& fact, const Index& numbers);
   std::optional<Fact> chosen_by_index(const Facts& facts, const Index& hint);
+  static bool are_alike(const Place& place, const Communication& communication);
   std::optional<Fact> exchanged(const Communication& communication, const Node& node,
                                 const Fact& fact);
+  std::optional<Fact> gathered_across(const Communication& communication, const Node& node,
+                                      const Fact& fact);
   // relation_loops.cpp
   std::optional<Fact> assumed(std::size_t node, const Facts& facts, const Index& hint);
   std::optional<Fact> after_loop(std::size_t node, const std::vector<std::size_t>& facts,

@@ -178,6 +178,24 @@ std::optional<Fact> RelatedModules::chosen_by_index(const Facts& facts, const In
   return result;
 }
 
+/// Whether devices that exchange elements have the same places.
+bool RelatedModules::are_alike(const Place& place, const Communication& communication) {
+  if (place.devices.empty()) return false;
+  const auto have_one = [&](std::size_t a, std::size_t b) {
+    return place.devices[a] == place.devices[b];
+  };
+  for (const auto& group : communication.groups) {
+    for (const std::size_t each : group) {
+      if (!have_one(each, group[0])) return false;
+    }
+  }
+  for (std::size_t device = 0; device < communication.sources.size(); ++device) {
+    const auto& source = communication.sources[device];
+    if (source && !have_one(device, *source)) return false;
+  }
+  return true;
+}
+
 /// In groups of n, along a dimension of n indices (d), of which member p gets index p of all, side
 /// by side. Members have, along another dimension (e), the m indices after those of the member
 /// before: together they are n·m indices, of which the result has n along d and m along e. The
@@ -253,6 +271,70 @@ std::optional<Fact> RelatedModules::exchanged(const Communication& communication
   const std::string& kind = tensors_.at(fact.tensor).kind;
   auto tensor = tensors_.make({"reshape", "", {sizes}}, {fact.tensor}, kind);
   if (tensor) tensor = tensors_.make({"transpose", "", {order}}, {*tensor}, kind);
+  return tensor ? std::optional(Fact{0, *tensor, std::move(places), {}}) : std::nullopt;
+}
+
+/// In groups, along a dimension (d), of what is cut along another one (e): members have, of n·m
+/// indices along e, m that begin at a multiple of m, and the same of other dimensions. The index
+/// among the n is then that of a tensor in which it stands before d, as one dimension with it.
+std::optional<Fact> RelatedModules::gathered_across(const Communication& communication,
+                                                    const Node& node, const Fact& fact) {
+  const Index& own = local_.nodes[fact.node].shape.sizes;
+  if (fact.partial || fact.share || !node.instruction->has("dimensions")) return std::nullopt;
+  const auto d = static_cast<std::size_t>(node.instruction->numbers("dimensions").at(0));
+  if (d >= own.size()) return std::nullopt;
+  std::vector<std::size_t> places;
+  for (const std::size_t each : fact.places) {
+    const auto place = places_.fixed(each);
+    if (!place) return std::nullopt;
+    places.push_back(*place);
+  }
+  std::optional<std::size_t> cut;
+  std::vector<Segments> along_d(places_.devices());
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    const Place& place = places_.at(places[k]);
+    if (are_alike(place, communication)) continue;
+    if (cut || k == d) return std::nullopt;
+    cut = k;
+  }
+  if (!cut) return std::nullopt;
+  const std::size_t e = *cut;
+  const Place& across = places_.at(places[e]);
+  const Place& along = places_.at(places[d]);
+  if (own[e] == 0 || across.whole % own[e] != 0) return std::nullopt;
+  std::size_t members = 0;
+  for (const auto& group : communication.groups) {
+    members += group.size();
+    Segments all;
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      const Segments& member = across.devices[group[k]];
+      if (group.size() != communication.groups[0].size() || member.size() != 1 ||
+          member[0].size != own[e] || member[0].of % own[e] != 0)
+        return std::nullopt;
+      for (const Segment& each : along.devices[group[k]])
+        all.push_back({each.at + static_cast<std::int64_t>(k) * own[d],
+                       each.of + member[0].of / own[e] * along.whole, each.size});
+    }
+    for (const std::size_t each : group) along_d[each] = all;
+  }
+  if (members != places_.devices()) return std::nullopt;
+  const std::int64_t tiles = across.whole / own[e];
+  Index sizes, joined, order;
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    const std::int64_t whole = k == e ? own[e] : places_.at(places[k]).whole;
+    if (k == e) sizes.push_back(tiles);
+    if (k == d) order.push_back(static_cast<std::int64_t>(e));
+    order.push_back(static_cast<std::int64_t>(k + (k >= e ? 1 : 0)));
+    sizes.push_back(whole);
+    joined.push_back(k == d ? tiles * whole : whole);
+  }
+  places[d] =
+      places_.segments(own[d] * std::ssize(communication.groups[0]), joined[d], std::move(along_d));
+  places[e] = places_.identity(own[e]);
+  const std::string& kind = tensors_.at(fact.tensor).kind;
+  auto tensor = tensors_.make({"reshape", "", {sizes}}, {fact.tensor}, kind);
+  if (tensor) tensor = tensors_.make({"transpose", "", {order}}, {*tensor}, kind);
+  if (tensor) tensor = tensors_.make({"reshape", "", {joined}}, {*tensor}, kind);
   return tensor ? std::optional(Fact{0, *tensor, std::move(places), {}}) : std::nullopt;
 }
 

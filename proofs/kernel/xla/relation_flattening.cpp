@@ -210,6 +210,7 @@ class Flattening {
     }
     const AddNode adding = [&](Node next) { return add(std::move(next)); };
     if (const auto one = expressed(node, adding)) return {one, {}};
+    if (opcode == "reduce" && shape.is_tuple) reduce_last(node);
     if (opcode == "reduce" && shape.is_tuple && shape.parts.size() == 2) {
       if (const auto parts = add_joined_reduction(flat_, node, adding))
         return {{}, {{parts->at(0), {}}, {parts->at(1), {}}}};
@@ -303,6 +304,50 @@ class Flattening {
       node.operands = {add(node)};
     }
     return node.operands[0];
+  }
+
+  /// A reduction of several arrays as that along their last dimensions, for which they are
+  /// transposed.
+  void reduce_last(Node& node) {
+    Instruction reduction = *node.instruction;
+    const std::size_t rank = flat_.nodes[node.operands.at(0)].shape.sizes.size();
+    const Index along = reduction.numbers("dimensions");
+    Index order, last;
+    for (const bool is_reduced : {false, true}) {
+      for (std::size_t k = 0; k < rank; ++k) {
+        if (contains(along, k) != is_reduced) continue;
+        if (is_reduced) last.push_back(std::ssize(order));
+        order.push_back(static_cast<std::int64_t>(k));
+      }
+    }
+    if (last.size() != along.size() || std::is_sorted(order.begin(), order.end())) return;
+    std::vector<std::size_t> moved;
+    for (std::size_t k = 0; 2 * k < node.operands.size(); ++k) {
+      const Node operand = flat_.nodes[node.operands[k]];
+      if (operand.shape.sizes.size() != rank) return;
+      Instruction step{reduction.name, "transpose", operand.shape, reduction.operands, "", {}};
+      step.attributes.set("dimensions", text_of(order));
+      Index from;
+      for (std::size_t i = 0; i < rank; ++i)
+        step.shape.sizes[i] = operand.shape.sizes[static_cast<std::size_t>(order[i])];
+      if (operand.instruction->opcode == "transpose" && operand.operands.size() == 1) {
+        const Index own = operand.instruction->numbers("dimensions");
+        for (const std::int64_t each : order)
+          from.push_back(own.at(static_cast<std::size_t>(each)));
+      }
+      if (!from.empty() && std::is_sorted(from.begin(), from.end())) {
+        moved.push_back(operand.operands[0]);
+        continue;
+      }
+      Node transpose = node;
+      transpose.operands = {node.operands[k]};
+      moved.push_back(in_steps(std::move(transpose), {step}));
+    }
+    std::copy(moved.begin(), moved.end(), node.operands.begin());
+    const Shape shape = node.shape;
+    reduction.attributes.set("dimensions", text_of(last));
+    node = written(flat_, node, std::move(reduction));
+    node.shape = shape;
   }
 
   /// The same tree of other arrays.

@@ -199,9 +199,21 @@ std::optional<std::size_t> Tensors::elements_of_moved(const Form& form,
   return result ? make_moved_as(*result, first->dimensions) : std::nullopt;
 }
 
-/// Dimensions that are new in the broadcast may stand elsewhere, but not within others.
-std::optional<std::size_t> Tensors::moved_broadcast(const Moved& moved) {
-  const Tensor& wide = at(moved.base);
+/// Dimensions that are new in the broadcast may stand elsewhere, but not within others. A function
+/// of the elements of broadcasts, of at most this depth, is that of these moved.
+std::optional<std::size_t> Tensors::moved_broadcast(const Moved& moved, int depth) {
+  const Tensor wide = at(moved.base);
+  if (wide.form.opcode != "broadcast") {
+    if (!op_called(wide.form.opcode) || depth == 0) return std::nullopt;
+    std::vector<std::size_t> operands;
+    for (const std::size_t each : wide.operands) {
+      if (at(each).sizes != wide.sizes) return std::nullopt;
+      const auto operand = moved_broadcast({each, moved.dimensions, false}, depth - 1);
+      if (!operand) return std::nullopt;
+      operands.push_back(*operand);
+    }
+    return make(wide.form, std::move(operands), wide.kind);
+  }
   const Index strides = strides_of(wide.sizes);
   const Tensor& narrow = at(wide.operands[0]);
   const Index narrow_strides = strides_of(narrow.sizes);

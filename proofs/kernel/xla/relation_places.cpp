@@ -285,28 +285,6 @@ Places::Reduced Places::new_sums(std::size_t partial,
   return Reduced(std::in_place, this->partial({old.op, old.groups, numbered(numbers)}));
 }
 
-namespace {
-
-/// Whether devices that exchange elements have the same places.
-bool are_alike(const Place& place, const Communication& communication) {
-  if (place.devices.empty()) return false;
-  const auto have_one = [&](std::size_t a, std::size_t b) {
-    return place.devices[a] == place.devices[b];
-  };
-  for (const auto& group : communication.groups) {
-    for (const std::size_t each : group) {
-      if (!have_one(each, group[0])) return false;
-    }
-  }
-  for (std::size_t device = 0; device < communication.sources.size(); ++device) {
-    const auto& source = communication.sources[device];
-    if (source && !have_one(device, *source)) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 /// By the rules of collectives, of a tensor that is the same on all devices; or as the other module
 /// does it with tensors that devices have of their own: of which they have all, or along other
 /// dimensions than that of the exchange the same part where they exchange it.
@@ -316,6 +294,8 @@ std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fac
     auto result = communication->opcode == "all-to-all"
                       ? exchanged(*communication, node, fact)
                       : communicated(places_, *communication, node, fact);
+    if (!result && communication->opcode == "all-gather")
+      result = gathered_across(*communication, node, fact);
     if (result) return result;
   }
   if (!has_own_ || fact.partial || fact.share) return std::nullopt;

@@ -501,9 +501,7 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     Moved moved = this->moved(operands[0]);
     if (auto dimensions = moved_by(form, moved.dimensions)) {
       moved.dimensions = std::move(*dimensions);
-      if (at(moved.base).form.opcode == "broadcast") {
-        if (const auto wide = moved_broadcast(moved)) return wide;
-      }
+      if (const auto wide = moved_broadcast(moved)) return wide;
       return make_moved(moved);
     }
     if (opcode == "reshape" && x.form.opcode == "reshape") return make(form, x.operands, kind);

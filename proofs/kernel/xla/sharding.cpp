@@ -2,6 +2,7 @@
 // written for one device.
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 #include "proofs/kernel/input.h"
@@ -10,38 +11,61 @@
 namespace p2::kernel::xla {
 namespace {
 
+/// How many there are along all of these sizes, of no more devices than there may be.
+std::int64_t devices_along(const Index& sizes) {
+  constexpr std::int64_t kMostDevices = 1 << 20;
+  std::int64_t all = 1;
+  for (const std::int64_t each : sizes) {
+    if (each < 1 || each > kMostDevices / all) malformed("a number of devices");
+    all *= each;
+  }
+  return all;
+}
+
+/// A name without its quotes: `'a'`, `"a"`, `\"a\"` or `a`, of letters and the like.
+std::string bare_name(std::string_view text) {
+  text = trimmed(text);
+  for (const std::string_view quote : {"\\\"", "\"", "'"}) {
+    if (text.size() < 2 * quote.size() || !text.starts_with(quote) || !text.ends_with(quote))
+      continue;
+    text = text.substr(quote.size(), text.size() - 2 * quote.size());
+    break;
+  }
+  const bool is_plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_-./#$@+").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (text.empty() || !is_plain) not_covered("the name " + printable(std::string(text)));
+  return std::string(text);
+}
+
 /// The axes of a mesh, `'a'=2,'b'=4`, and the device at every row-major position.
 struct Mesh {
   std::vector<std::string> names;
   Index sizes;
   Index devices;
 
-  Mesh(std::string_view axes, std::string_view ids) {
-    std::int64_t all = 1;
+  /// `ids`: `([4,2]T(1,0))` or `(0,2,1,3)`; nothing where devices are numbered row-major.
+  Mesh(std::string_view axes, std::optional<std::string_view> ids) {
     for (const auto axis : split(axes)) {
       if (trimmed(axes).empty()) break;  // `mesh[]`
       const std::size_t equals = axis.find('=');
       if (equals == std::string_view::npos) malformed("the axes of a mesh");
-      names.push_back(bare(axis.substr(0, equals)));
-      sizes.push_back(integers_in(axis.substr(equals)).at(0));
-      if (sizes.back() < 1 || all > 1 << 20) malformed("the size of a mesh");
-      all *= sizes.back();
+      const std::string name = bare_name(axis.substr(0, equals));
+      if (std::find(names.begin(), names.end(), name) != names.end())
+        malformed("a mesh with two axes " + name);
+      names.push_back(name);
+      sizes.push_back(integer(trimmed(axis.substr(equals + 1))));
     }
+    const std::int64_t all = devices_along(sizes);
     devices.resize(static_cast<std::size_t>(all));
     std::iota(devices.begin(), devices.end(), 0);
-    if (!ids.empty()) {
-      const std::string tiles = "[1," + std::to_string(all) + "]<=" + std::string(ids);
-      devices = ids.starts_with('[') ? id_lists(tiles).at(0) : integers_in(ids);
+    if (ids) {
+      const std::string_view list = trimmed(stripped(*ids, '(', ')'));
+      const std::string tiles = "[1," + std::to_string(all) + "]<=" + std::string(list);
+      devices = list.starts_with('[') ? id_lists(tiles).at(0) : integers_in(list);
     }
     if (std::ssize(devices) != all) malformed("the devices of a mesh");
-  }
-  /// The name without quotes.
-  static std::string bare(std::string_view name) {
-    std::string result;
-    for (const char c : name) {
-      if (c != '"' && c != '\'' && c != '\\' && c != ' ') result += c;
-    }
-    return result;
   }
 };
 
@@ -52,14 +76,15 @@ struct Axis {
 
   Axis(std::string_view text, const Mesh& mesh) {
     const std::size_t colon = text.find(':');
-    const std::string name = Mesh::bare(text.substr(0, colon));
+    const std::string name = bare_name(text.substr(0, colon));
     const auto found = std::find(mesh.names.begin(), mesh.names.end(), name);
     if (found == mesh.names.end()) malformed("a mesh has no axis " + printable(name));
     number = static_cast<std::size_t>(found - mesh.names.begin());
     size = mesh.sizes[number];
     if (colon == std::string_view::npos) return;
     const Index parts = integers_in(text.substr(colon));
-    if (parts.size() != 2 || parts[0] < 1 || parts[1] < 1 || size % (parts[0] * parts[1]) != 0)
+    if (parts.size() != 2 || parts[0] < 1 || parts[1] < 1 || parts[0] > size || parts[1] > size ||
+        size % (parts[0] * parts[1]) != 0)
       malformed("a part of an axis");
     stride = size / (parts[0] * parts[1]);
     size = parts[1];
@@ -123,7 +148,7 @@ Sharding tiles_along(const Mesh& mesh, std::vector<std::vector<Axis>> dimensions
 struct MeshSharding {
   enum class Kind { Tiled, Replicated, Manual };
   Kind kind = Kind::Tiled;
-  Mesh mesh{"", ""};
+  Mesh mesh{"", {}};
   std::vector<std::vector<Axis>> dimensions;  ///< where it is tiled, as `manual`
   std::vector<Axis> manual;
 
@@ -133,12 +158,12 @@ struct MeshSharding {
     const auto not_this = [&] { not_covered("the sharding " + printable(std::string(text))); };
     if (!parts.at(0).ends_with(']')) not_this();
     std::size_t next = 1;
-    std::string_view ids;
+    std::optional<std::string_view> ids;
     constexpr std::string_view kIds = "device_ids=";
     if (next < parts.size() && parts[next].starts_with(kIds))
-      ids = stripped(parts[next++].substr(kIds.size()), '(', ')');
+      ids = parts[next++].substr(kIds.size());
     mesh = Mesh(parts[0].substr(5, parts[0].size() - 6), ids);
-    if (next == parts.size() || (mesh.names.empty() && !ids.empty())) not_this();
+    if (next == parts.size() || (mesh.names.empty() && ids)) not_this();
     const std::string_view placement = parts[next++];
     if (placement == "replicated") kind = Kind::Replicated;
     if (placement == "manual") kind = Kind::Manual;
@@ -163,7 +188,7 @@ std::string_view entry_of(std::string_view text, std::string_view name, const ch
   std::optional<std::string_view> found;
   for (const std::string_view each : split(stripped(text, '{', '}'))) {
     const std::size_t equals = each.find('=');
-    if (equals == std::string_view::npos || Mesh::bare(each.substr(0, equals)) != name) continue;
+    if (equals == std::string_view::npos || bare_name(each.substr(0, equals)) != name) continue;
     if (found) malformed("twice in a list: " + printable(name));
     found = trimmed(each.substr(equals + 1));
     if (found->starts_with('"')) found = stripped(*found, '"', '"');
@@ -188,10 +213,13 @@ std::vector<Index> id_lists(std::string_view text) {
   const std::string_view source = text.substr(arrow + 2);
   const std::size_t turn = source.find('T');
   const Index sizes = integers_in(source.substr(0, turn));
-  Index order(sizes.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (turn != std::string_view::npos) order = integers_in(source.substr(turn));
-  if (tiles.size() != 2 || order.size() != sizes.size()) not_covered("groups of this form");
+  Index in_order(sizes.size());
+  std::iota(in_order.begin(), in_order.end(), 0);
+  const Index order = turn == std::string_view::npos ? in_order : integers_in(source.substr(turn));
+  if (tiles.size() != 2 ||
+      !std::is_permutation(order.begin(), order.end(), in_order.begin(), in_order.end()))
+    not_covered("groups of this form");
+  const std::int64_t all = devices_along(sizes);
   const Index strides = strides_of(sizes);
   Index turned;
   for (const std::int64_t each : order) turned.push_back(sizes.at(static_cast<std::size_t>(each)));
@@ -202,8 +230,7 @@ std::vector<Index> id_lists(std::string_view text) {
       id += index[i] * strides[static_cast<std::size_t>(order[i])];
     flat.push_back(id);
   });
-  if (tiles[0] < 1 || tiles[1] < 1 || tiles[0] * tiles[1] != std::ssize(flat))
-    malformed("tiles of ids");
+  if (devices_along(tiles) != all) malformed("tiles of ids");
   for (std::int64_t i = 0; i < tiles[0]; ++i)
     lists.emplace_back(flat.begin() + i * tiles[1], flat.begin() + (i + 1) * tiles[1]);
   return lists;
@@ -214,11 +241,11 @@ std::vector<Index> mesh_groups(std::string_view text, std::string_view devices) 
   const std::size_t close = text.find(']');
   if (!text.starts_with("mesh[") || close == std::string_view::npos) malformed("groups by a mesh");
   std::string_view axes_text = trimmed(text.substr(close + 1));
-  std::string_view ids;
+  std::optional<std::string_view> ids;
   if (!devices.empty()) {
     const std::size_t brace = devices.find('{');
     if (brace == std::string_view::npos) malformed("groups by a mesh");
-    ids = stripped(devices.substr(0, brace), '(', ')');
+    ids = devices.substr(0, brace);
     axes_text = trimmed(devices.substr(brace));
   }
   const Mesh mesh(text.substr(5, close - 5), ids);
@@ -276,11 +303,7 @@ Sharding Sharding::read(const std::string& text, std::size_t dimensions, const D
              kinds.find("unreduced") != std::string_view::npos) {
     not_this();
   }
-  std::int64_t all = 1;
-  for (const std::int64_t each : tiles) {
-    if (each < 1 || all > 1 << 20) malformed("a sharding");
-    all *= each;
-  }
+  const std::int64_t all = devices_along(tiles);
   const std::string text_of_tiles = "[1," + std::to_string(all) + "]" + std::string(list);
   const Index order = list.starts_with("<=") ? id_lists(text_of_tiles).at(0) : integers_in(list);
   if (tiles.size() < dimensions || std::ssize(order) != all || all != devices.partitions)
@@ -335,7 +358,7 @@ Sharding Sharding::of_mesh(const std::string& meshes, const std::string& attribu
   if (!mesh_text.starts_with("#sdy.mesh<[")) malformed("a mesh");
   if (between(mesh_text, "#sdy.mesh<", '>').find("device_ids") != std::string_view::npos)
     not_covered("the devices of a mesh");
-  const Mesh mesh(between(mesh_text, "#sdy.mesh<[", ']'), "");
+  const Mesh mesh(between(mesh_text, "#sdy.mesh<[", ']'), {});
   const auto manual =
       axes_of(between(entry_of(attributes, "xla.sdy.manual_axes", "a manual part without axes"),
                       "manual_axes{", '}'),
