@@ -12,7 +12,8 @@ namespace {
 Segment part_of(const Segment& segment, std::int64_t from, std::int64_t to) {
   const std::int64_t begin = std::max(segment.of, from);
   const std::int64_t end = std::min(segment.of + segment.size, to);
-  return {segment.at + begin - segment.of, begin, std::max<std::int64_t>(0, end - begin)};
+  if (end <= begin) return {segment.at, segment.of, 0};
+  return {segment.at + begin - segment.of, begin, end - begin};
 }
 
 /// Of a segment, the part that lies in [from, to) of the array.

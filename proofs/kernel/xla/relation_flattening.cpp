@@ -309,6 +309,7 @@ class Flattening {
   /// A reduction of several arrays as that along their last dimensions, for which they are
   /// transposed.
   void reduce_last(Node& node) {
+    if (node.operands.empty() || node.operands.size() % 2 != 0) return;
     Instruction reduction = *node.instruction;
     const std::size_t rank = flat_.nodes[node.operands.at(0)].shape.sizes.size();
     const Index along = reduction.numbers("dimensions");
