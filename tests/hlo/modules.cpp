@@ -34,6 +34,13 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
+std::string replaced_everywhere(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
 std::shared_ptr<const Module> module_of(const std::string& text) {
   return std::make_shared<const Module>(read_hlo("test.hlo", text));
 }

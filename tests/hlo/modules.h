@@ -14,6 +14,8 @@ std::string module_text(const std::string& entry, int partitions = 4);
 
 /// `text` with the only occurrence of `from` replaced. Fails the test unless there is exactly one.
 std::string replaced(std::string text, const std::string& from, const std::string& to);
+/// `text` with all occurrences of `from`, of which there may be none, replaced.
+std::string replaced_everywhere(std::string text, std::string_view from, std::string_view to);
 
 std::shared_ptr<const Module> module_of(const std::string& text);
 ModuleDecision compared(const std::string& before, const std::string& after,

@@ -52,19 +52,14 @@ const std::string kNumbered =
     "  id = u32[] partition-id()\n  f = f32[] convert(id)\n"
     "  s = f32[2,8] broadcast(f), dimensions={}\n";
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
 /// With the shardings as JAX 0.12 writes them, by a mesh.
 Pair by_mesh(Pair pair, const std::string& rows = "[{'a'}, {}]", const std::string& mesh = "",
              const std::string& manual = "manual") {
   const std::string of = "sharding={mesh['a'=2,'b'=2]" + mesh + ", ";
-  replace_all(pair.before, kRows, of + rows + "}");
-  replace_all(pair.before, "sharding={manual}", of + manual + "}");
-  replace_all(pair.before, "sharding={replicated}", "sharding={mesh[], replicated}");
+  pair.before = replaced_everywhere(pair.before, kRows, of + rows + "}");
+  pair.before = replaced_everywhere(pair.before, "sharding={manual}", of + manual + "}");
+  pair.before =
+      replaced_everywhere(pair.before, "sharding={replicated}", "sharding={mesh[], replicated}");
   return pair;
 }
 
@@ -138,7 +133,7 @@ TEST_CASE("shardings of manual parts by the axes of a mesh") {
     CAPTURE(std::string(mesh));
     CAPTURE(std::string(rows));
     Pair other = by_mesh(pair, rows);
-    replace_all(other.before, "['a'=2,'b'=2]", mesh);
+    other.before = replaced_everywhere(other.before, "['a'=2,'b'=2]", mesh);
     CHECK(verdict_of(other) == Verdict::Incomplete);
   }
 }
@@ -156,10 +151,6 @@ TEST_CASE("parts that are manual over one axis of a mesh") {
            "custom-call(e), custom_call_target=\"SPMDShardToFullShape\", " + of +
            end.substr(end.find(" [") + 1) + "}\n";
   };
-  const auto of = [](std::string lines, const std::string& from, const std::string& to) {
-    replace_all(lines, from, to);
-    return lines;
-  };
   const std::string both = "[{'a'}, {'b'}]";
   const std::string inside = "[{}, {'b'}]";
   const std::string end = "f32[2,8] f32[4,8] [{'a'}, {'b'}]";
@@ -167,7 +158,9 @@ TEST_CASE("parts that are manual over one axis of a mesh") {
   const std::string root = "  ROOT o = f32[2,4] copy(r)\n";
   const std::string summed = kNegated + sum(kAlongA) + kAdded;
   const std::string swapped = kNegated + kSwapped + kAdded;
-  const auto cut = [&](const std::string& lines) { return of(lines, "[2,8]", "[2,4]"); };
+  const auto cut = [&](const std::string& lines) {
+    return replaced_everywhere(lines, "[2,8]", "[2,4]");
+  };
   const auto pair = [&](const std::string& lines) {
     return Pair{partial(both, inside, lines, end), local + cut(lines) + root, "ab -> ab"};
   };
@@ -175,14 +168,15 @@ TEST_CASE("parts that are manual over one axis of a mesh") {
   CHECK(verdict_of(pair(swapped)) == Verdict::Accepted);
   const std::string gathered =
       fmt::format("  r = f32[4,8] all-gather(m), dimensions={{0}}, {}\n", kAlongA);
-  const Pair gather = {partial(both, inside, gathered, "f32[4,8] f32[4,8] [{}, {'b'}]"),
-                       local + of(gathered, "[4,8]", "[4,4]") + "  ROOT o = f32[4,4] copy(r)\n",
-                       "ab -> .b"};
+  const Pair gather = {
+      partial(both, inside, gathered, "f32[4,8] f32[4,8] [{}, {'b'}]"),
+      local + replaced_everywhere(gathered, "[4,8]", "[4,4]") + "  ROOT o = f32[4,4] copy(r)\n",
+      "ab -> .b"};
   CHECK(verdict_of(gather) == Verdict::Accepted);
   // Rows along both axes: first along a, within it along b.
   const auto rows_of = [&](const std::string& whole, const std::string& tiles) {
     return Pair{partial(whole, tiles, summed, "f32[2,8] f32[4,8] " + whole),
-                "  m = f32[1,8] parameter(0)\n" + of(summed, "[2,8]", "[1,8]") +
+                "  m = f32[1,8] parameter(0)\n" + replaced_everywhere(summed, "[2,8]", "[1,8]") +
                     "  ROOT o = f32[1,8] copy(r)\n",
                 "*. -> *."};
   };
@@ -198,13 +192,17 @@ TEST_CASE("parts that are manual over one axis of a mesh") {
   incomplete({partial(both, inside, summed, end),
               local + cut(kNegated + sum(kAlongB) + kAdded) + root, "ab -> ab"});
   incomplete(pair(kNegated + sum(kAlongB) + kAdded));
-  incomplete(pair(kNegated +
-                  of(kSwapped, "{{0,2},{1,3},{2,0},{3,1}}", "{{0,1},{1,0},{2,3},{3,2}}") + kAdded));
+  incomplete(
+      pair(kNegated +
+           replaced_everywhere(kSwapped, "{{0,2},{1,3},{2,0},{3,1}}", "{{0,1},{1,0},{2,3},{3,2}}") +
+           kAdded));
   // Tiles that are gathered along the dimension that is cut lie between those of others.
   const std::string wide =
       fmt::format("  r = f32[2,16] all-gather(m), dimensions={{1}}, {}\n", kAlongA);
-  incomplete({partial(both, inside, wide, "f32[2,16] f32[2,16] [{}, {'b'}]"),
-              local + of(wide, "[2,16]", "[2,8]") + "  ROOT o = f32[2,8] copy(r)\n", "ab -> .b"});
+  incomplete(
+      {partial(both, inside, wide, "f32[2,16] f32[2,16] [{}, {'b'}]"),
+       local + replaced_everywhere(wide, "[2,16]", "[2,8]") + "  ROOT o = f32[2,8] copy(r)\n",
+       "ab -> .b"});
   // Tiles of the part that are not those of the whole, or of other devices.
   incomplete({partial(both, "[{}, {}]", summed, end), local + cut(summed) + root, "ab -> ab"});
   incomplete(

@@ -397,11 +397,13 @@ struct ExchangedTiles {
   }
 };
 
-/// Exchanges of tiles of random tensors, that devices have their own of or not: whether a fact
-/// about the result follows, which is checked element by element.
 struct CountedExchanges {
-  int of_tiles = 0, of_all = 0, others = 0;
+  int of_tiles = 0, of_all = 0;  ///< of which a fact about the result follows
+  int others = 0;
 };
+
+/// Exchanges of tiles of random tensors, that devices have their own of or not. Facts about results
+/// are checked element by element.
 CountedExchanges check_exchanges(bool has_own) {
   const char* const more = std::getenv("P2_RELATION_TIMES");
   CountedExchanges counts;

@@ -62,6 +62,13 @@ bool lists_one_of(const Literal& literal, const std::set<double>& magnitudes) {
   });
 }
 
+void add_magnitudes(const Literal& literal, std::set<double>& to) {
+  for (const LiteralElement& each : literal.elements) {
+    const double value = value_of(each, literal);
+    if (std::isfinite(value)) to.insert(std::fabs(value));
+  }
+}
+
 /// The module with exact literals of all narrow constants, and of wide ones that list one of these.
 std::shared_ptr<const Module> stated(const std::shared_ptr<const Module>& module,
                                      const std::set<double>& magnitudes) {
@@ -91,12 +98,7 @@ ModulePair with_exact_constants(ModulePair modules) {
     visit(*modules.before, width, use);
     visit(*modules.after, width, use);
   };
-  visit_both(Width::Narrow, [&](const Literal& literal) {
-    for (const LiteralElement& each : literal.elements) {
-      const double value = value_of(each, literal);
-      if (std::isfinite(value)) narrow.insert(std::fabs(value));
-    }
-  });
+  visit_both(Width::Narrow, [&](const Literal& literal) { add_magnitudes(literal, narrow); });
   if (narrow.empty()) return modules;
   visit_both(Width::Wide, [&](const Literal& literal) {
     for (const LiteralElement& each : literal.elements) {
@@ -111,11 +113,7 @@ ModulePair with_exact_constants(ModulePair modules) {
   for (std::size_t before = 0; before != both.size();) {
     before = both.size();
     visit_both(Width::Wide, [&](const Literal& literal) {
-      if (!lists_one_of(literal, both)) return;
-      for (const LiteralElement& each : literal.elements) {
-        const double value = value_of(each, literal);
-        if (std::isfinite(value)) both.insert(std::fabs(value));
-      }
+      if (lists_one_of(literal, both)) add_magnitudes(literal, both);
     });
   }
   return {stated(modules.before, both), stated(modules.after, both)};

@@ -72,6 +72,19 @@ Dimensions integers(const json& list) {
   return all;
 }
 
+/// The attributes of a call beside its target and configuration; nothing if one is not known.
+std::optional<std::vector<std::string_view>> attributes_beside_config(
+    const Instruction& call, const std::set<std::string_view>& known) {
+  std::vector<std::string_view> all;
+  for (const std::string_view part : attributes_in(call.attributes.others)) {
+    const std::string_view key = part.substr(0, part.find('='));
+    if (key == "custom_call_target" || key == "backend_config") continue;
+    if (!known.contains(key)) return std::nullopt;
+    all.push_back(part);
+  }
+  return all;
+}
+
 /// Whether a stride is one that XLA writes for an operand: of its first dimension, row by row, or
 /// all of it; or where batches begin in memory. With another one, as 0, the library would read
 /// something else.
@@ -206,13 +219,10 @@ std::optional<Meaning> convolution(const json& config, const Instruction& call, 
       config.value("side_input_scale", 0.0) != 0 || operands.size() != epilogue.operands()) {
     return std::nullopt;
   }
-  const std::set<std::string> known = {"window", "dim_labels", "feature_group_count",
-                                       "batch_group_count"};
-  for (const std::string_view part : attributes_in(call.attributes.others)) {
-    if (part.starts_with("custom_call_target=") || part.starts_with("backend_config=")) continue;
-    if (!known.contains(std::string(part.substr(0, part.find('='))))) return std::nullopt;
-    meaning.attributes += std::string(part) + ";";
-  }
+  const auto attributes = attributes_beside_config(
+      call, {"window", "dim_labels", "feature_group_count", "batch_group_count"});
+  if (!attributes) return std::nullopt;
+  for (const std::string_view part : *attributes) meaning.attributes += std::string(part) + ";";
   // `b01f_01io->b01f`: a bias is along the output's `f`.
   const auto labels = call.attributes.other("dim_labels");
   const std::size_t arrow = labels ? labels->find("->") : std::string_view::npos;
@@ -247,11 +257,8 @@ std::optional<Meaning> meaning_of(const Instruction& call, const Computation& co
       return convolution(all.at("cudnn_conv_backend_config"), call, target == kBiasedConvolution,
                          operands, result);
     }
-    const std::set<std::string> known = {"custom_call_target", "backend_config",
-                                         "output_to_operand_aliasing", "api_version"};
-    for (const std::string_view part : attributes_in(call.attributes.others)) {
-      if (!known.contains(std::string(part.substr(0, part.find('='))))) return std::nullopt;
-    }
+    if (!attributes_beside_config(call, {"output_to_operand_aliasing", "api_version"}))
+      return std::nullopt;
     auto meaning = matmul(all.at("gemm_backend_config"), operands, result);
     // The older call has no epilogue.
     const bool has_epilogue = meaning && (meaning->epilogue.has_bias || meaning->epilogue.has_relu);

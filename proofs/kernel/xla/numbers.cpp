@@ -413,12 +413,15 @@ void state_exactly(const std::vector<Module*>& modules) {
       }
     }
   };
+  const auto add_magnitudes = [](const std::vector<double>& values, std::set<double>& to) {
+    for (const double value : values) {
+      if (std::isfinite(value)) to.insert(std::fabs(value));
+    }
+  };
   std::set<double> narrow;  // magnitudes, as those below
   std::set<double> stated;
   visit(true, false, [&](const Instruction&, const std::vector<double>& values) {
-    for (const double value : values) {
-      if (std::isfinite(value)) narrow.insert(std::fabs(value));
-    }
+    add_magnitudes(values, narrow);
   });
   if (narrow.empty()) return;
   visit(false, true, [&](const Instruction&, const std::vector<double>& values) {
@@ -436,10 +439,7 @@ void state_exactly(const std::vector<Module*>& modules) {
   for (std::size_t before = 0; before != stated.size();) {
     before = stated.size();
     visit(false, true, [&](const Instruction&, const std::vector<double>& values) {
-      if (std::none_of(values.begin(), values.end(), is_stated)) return;
-      for (const double value : values) {
-        if (std::isfinite(value)) stated.insert(std::fabs(value));
-      }
+      if (std::any_of(values.begin(), values.end(), is_stated)) add_magnitudes(values, stated);
     });
   }
   const auto text_of = [](double value) -> std::string {

@@ -382,6 +382,9 @@ struct Communication {
   std::string opcode;
   std::vector<std::vector<std::size_t>> groups = {};
   std::vector<std::optional<std::size_t>> sources = {};  ///< by device, of a collective-permute
+
+  /// Whether groups are of one size, and each of so many devices is in one.
+  bool has_even_groups(std::size_t devices) const;
 };
 
 /// How devices hold an input, counted as those of a module are: the same where the same object.

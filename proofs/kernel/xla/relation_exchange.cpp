@@ -179,6 +179,18 @@ std::optional<Fact> RelatedModules::chosen_by_index(const Facts& facts, const In
   return result;
 }
 
+bool Communication::has_even_groups(std::size_t devices) const {
+  std::vector<bool> is_member(devices, false);
+  std::size_t members = 0;
+  for (const auto& group : groups) {
+    if (group.size() != groups[0].size()) return false;
+    for (const std::size_t each : group) is_member.at(each) = true;
+    members += group.size();
+  }
+  return members == devices &&
+         std::find(is_member.begin(), is_member.end(), false) == is_member.end();
+}
+
 /// Whether devices that exchange elements have the same places.
 bool RelatedModules::are_alike(const Place& place, const Communication& communication) {
   if (place.devices.empty()) return false;
@@ -223,17 +235,15 @@ std::optional<Fact> RelatedModules::exchanged(const Communication& communication
     }
   }
   Numbering position(places_.devices(), 0), leader(places_.devices(), 0);
-  std::size_t members = 0;
+  if (!communication.has_even_groups(places_.devices())) return std::nullopt;
   for (const auto& group : communication.groups) {
     const std::int64_t size = std::ssize(group);
     if (size != own[d] || instruction.number("split_count", size) != size) return std::nullopt;
-    members += group.size();
     for (std::size_t k = 0; k < group.size(); ++k) {
       position[group[k]] = static_cast<std::uint32_t>(k);
       leader[group[k]] = static_cast<std::uint32_t>(group[0]);
     }
   }
-  if (members != places_.devices()) return std::nullopt;
   std::optional<std::size_t> cut;
   for (std::size_t k = 0; k < own.size(); ++k) {
     bool is_same = true, is_next = true;
@@ -283,7 +293,7 @@ std::optional<Fact> RelatedModules::gathered_across(const Communication& communi
   const Index& own = local_.nodes[fact.node].shape.sizes;
   if (fact.partial || fact.share || !node.instruction->has("dimensions")) return std::nullopt;
   const auto d = static_cast<std::size_t>(node.instruction->numbers("dimensions").at(0));
-  if (d >= own.size()) return std::nullopt;
+  if (d >= own.size() || !communication.has_even_groups(places_.devices())) return std::nullopt;
   std::vector<std::size_t> places;
   for (const std::size_t each : fact.places) {
     const auto place = places_.fixed(each);
@@ -291,10 +301,8 @@ std::optional<Fact> RelatedModules::gathered_across(const Communication& communi
     places.push_back(*place);
   }
   std::optional<std::size_t> cut;
-  std::vector<Segments> along_d(places_.devices());
   for (std::size_t k = 0; k < own.size(); ++k) {
-    const Place& place = places_.at(places[k]);
-    if (are_alike(place, communication)) continue;
+    if (are_alike(places_.at(places[k]), communication)) continue;
     if (cut || k == d) return std::nullopt;
     cut = k;
   }
@@ -303,14 +311,12 @@ std::optional<Fact> RelatedModules::gathered_across(const Communication& communi
   const Place& across = places_.at(places[e]);
   const Place& along = places_.at(places[d]);
   if (own[e] == 0 || across.whole % own[e] != 0) return std::nullopt;
-  std::size_t members = 0;
+  std::vector<Segments> along_d(places_.devices());
   for (const auto& group : communication.groups) {
-    members += group.size();
     Segments all;
     for (std::size_t k = 0; k < group.size(); ++k) {
       const Segments& member = across.devices[group[k]];
-      if (group.size() != communication.groups[0].size() || member.size() != 1 ||
-          member[0].size != own[e] || member[0].of % own[e] != 0)
+      if (member.size() != 1 || member[0].size != own[e] || member[0].of % own[e] != 0)
         return std::nullopt;
       for (const Segment& each : along.devices[group[k]])
         all.push_back({each.at + static_cast<std::int64_t>(k) * own[d],
@@ -318,7 +324,6 @@ std::optional<Fact> RelatedModules::gathered_across(const Communication& communi
     }
     for (const std::size_t each : group) along_d[each] = all;
   }
-  if (members != places_.devices()) return std::nullopt;
   const std::int64_t tiles = across.whole / own[e];
   Index sizes, joined, order;
   for (std::size_t k = 0; k < own.size(); ++k) {

@@ -304,13 +304,12 @@ std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fac
     along = static_cast<std::size_t>(node.instruction->numbers("dimensions").at(0));
   Fact result{0, 0, {}, {}};
   for (std::size_t k = 0; k < fact.places.size() && k < node.shape.sizes.size(); ++k) {
-    result.places.push_back(fact.places[k]);
-    if (places_.is_identity(fact.places[k])) {
-      result.places.back() = places_.identity(node.shape.sizes[k]);
-    } else if (along == k || communication == nullptr ||
-               !are_alike(places_.at(fact.places[k]), *communication)) {
-      return std::nullopt;
-    }
+    const std::size_t place = fact.places[k];
+    const bool is_all = places_.is_identity(place);
+    const bool is_kept = !is_all && along != k && communication != nullptr &&
+                         are_alike(places_.at(place), *communication);
+    if (!is_all && !is_kept) return std::nullopt;
+    result.places.push_back(is_all ? places_.identity(node.shape.sizes[k]) : place);
   }
   const auto tensor = whole_.exchange_of(local_.module, node, fact.tensor);
   if (!tensor) return std::nullopt;
@@ -413,12 +412,11 @@ std::optional<Fact> RelatedModules::communicated(Places& places, const Communica
   }
   const bool is_scatter = opcode == "reduce-scatter";
   if (opcode != "all-reduce" && opcode != "all-gather" && !is_scatter) return std::nullopt;
-  std::vector<std::size_t> position(places.devices(), SIZE_MAX);
+  if (!communication.has_even_groups(places.devices())) return std::nullopt;
+  std::vector<std::size_t> position(places.devices());
   for (const auto& group : groups) {
-    if (group.size() != groups[0].size()) return std::nullopt;
     for (std::size_t k = 0; k < group.size(); ++k) position[group[k]] = k;
   }
-  if (std::find(position.begin(), position.end(), SIZE_MAX) != position.end()) return std::nullopt;
   const auto count = std::ssize(groups.at(0));
   const auto along = static_cast<std::size_t>(
       opcode == "all-reduce" ? 0 : instruction.numbers("dimensions").at(0));

@@ -11,12 +11,12 @@
 namespace p2::kernel::xla {
 namespace {
 
-/// How many there are along all of these sizes, of no more devices than there may be.
+/// The devices along all of these axes together.
 std::int64_t devices_along(const Index& sizes) {
-  constexpr std::int64_t kMostDevices = 1 << 20;
+  constexpr std::int64_t kMaxDevices = 1 << 20;
   std::int64_t all = 1;
   for (const std::int64_t each : sizes) {
-    if (each < 1 || each > kMostDevices / all) malformed("a number of devices");
+    if (each < 1 || each > kMaxDevices / all) malformed("no devices, or more than 2^20");
     all *= each;
   }
   return all;
@@ -105,6 +105,13 @@ std::int64_t number_along(const std::vector<Axis>& axes, const Index& index) {
   std::int64_t number = 0;
   for (const Axis& axis : axes) number = number * axis.size + axis.coordinate(index);
   return number;
+}
+
+Sharding each_its_own(const Devices& devices) {
+  Sharding sharding;
+  sharding.groups.resize(static_cast<std::size_t>(devices.partitions));
+  std::iota(sharding.groups.begin(), sharding.groups.end(), 0);
+  return sharding;
 }
 
 /// Tiles along some axes for every dimension, in groups along the manual ones; every tile of a
@@ -269,13 +276,11 @@ Sharding Sharding::read(const std::string& text, std::size_t dimensions, const D
   const std::string_view inside = trimmed(stripped(text, '{', '}'));
   const auto not_this = [&] { not_covered("the sharding " + printable(text)); };
   if (inside == "replicated" || inside.starts_with("replicated ")) return {};
-  Sharding all_manual;
-  for (std::int64_t k = 0; k < devices.partitions; ++k) all_manual.groups.push_back(k);
-  if (inside == "manual" || inside.starts_with("manual ")) return all_manual;
+  if (inside == "manual" || inside.starts_with("manual ")) return each_its_own(devices);
   if (inside.starts_with("mesh[")) {
     const MeshSharding by_mesh(inside);
     if (by_mesh.kind == MeshSharding::Kind::Replicated) return {};
-    if (by_mesh.kind == MeshSharding::Kind::Manual) return all_manual;
+    if (by_mesh.kind == MeshSharding::Kind::Manual) return each_its_own(devices);
     if (by_mesh.dimensions.size() != dimensions) not_this();
     return tiles_along(by_mesh.mesh, by_mesh.dimensions, by_mesh.manual, devices);
   }
@@ -374,11 +379,11 @@ Sharding Sharding::of_mesh(const std::string& meshes, const std::string& attribu
   // Devices along other axes have one tensor, which these cut further.
   std::vector<std::vector<Axis>> by_dimension(dimensions);
   for (std::size_t i = 0; i < dimensions; ++i) {
-    bool is_last = false;
+    bool is_cut_further = false;
     for (const Axis& axis : axes_of(stripped(parts_text[i], '{', '}'), mesh)) {
-      if (is_manual(axis) && is_last) not_covered("a manual axis behind one that is not");
-      if (is_manual(axis)) by_dimension[i].push_back(axis);
-      is_last = !is_manual(axis);
+      is_cut_further = is_cut_further || !is_manual(axis);
+      if (!is_cut_further) by_dimension[i].push_back(axis);
+      if (is_cut_further && is_manual(axis)) not_covered("a manual axis behind one that is not");
     }
   }
   return tiles_along(mesh, std::move(by_dimension), {}, devices);
