@@ -17,10 +17,12 @@ bool is_elementwise(const std::string& opcode) {
 }
 
 /// Sizes of a whole tensor after a reshape of arrays: where a group of dimensions has more
-/// elements in the whole, the first of its dimensions is larger; or that which segments begin with,
-/// which are `runs` long and as far apart, if there are several.
+/// elements in the whole, the first of its dimensions is larger, or that which segments begin with,
+/// which are `runs` long and as far apart, if there are several. Dimensions of one index here are
+/// taken with those before them, or, with `is_first`, with those after them.
 Index reshaped(const Index& own, const Index& whole, const Index& to,
-               const std::vector<std::pair<std::int64_t, std::int64_t>>& runs = {}) {
+               const std::vector<std::pair<std::int64_t, std::int64_t>>& runs = {},
+               bool is_first = false) {
   Index sizes = to;
   for (std::size_t i = 0, j = 0; i < own.size() && j < to.size();) {
     const std::size_t first = j;
@@ -38,7 +40,8 @@ Index reshaped(const Index& own, const Index& whole, const Index& to,
       }
     }
     // Dimensions of size 1 go with those beside them.
-    while (i < own.size() && own[i] == 1 && (j == to.size() || to[j] != 1)) ratio *= whole[i++];
+    while (i < own.size() && own[i] == 1 && (j == to.size() || (to[j] != 1 && !is_first)))
+      ratio *= whole[i++];
     if (i == dimension + 1 && dimension < runs.size() && runs[dimension].first > 0) {
       std::int64_t inner = 1;
       std::size_t k = j;
@@ -50,7 +53,7 @@ Index reshaped(const Index& own, const Index& whole, const Index& to,
       }
     }
     std::size_t at = first;
-    while (at + 1 < j && to[at] == 1) ++at;
+    while (!is_first && at + 1 < j && to[at] == 1) ++at;
     while (j < to.size() && to[j] == 1 && (i == own.size() || own[i] != 1)) ++j;
     if (at < sizes.size()) sizes[at] *= ratio;
   }
@@ -116,7 +119,15 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
     for (const std::int64_t each : here.instruction->numbers("dimensions"))
       operand.push_back(sizes.at(static_cast<std::size_t>(each)));
     request(here.operands[0], operand);
-    derive_all(node, {with_sizes(here.operands[0], operand)}, sizes);
+    if (derive_all(node, {with_sizes(here.operands[0], operand)}, sizes)) return;
+    // Dimensions of one index may be parts of the operand's.
+    Index hint = sizes;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (own_sizes(node)[k] == 1 && sizes[k] > 1 &&
+          !contains(here.instruction->numbers("dimensions"), k))
+        hint.push_back(static_cast<std::int64_t>(k));
+    }
+    if (hint.size() > sizes.size()) derive_all(node, {of_[here.operands[0]]}, hint);
   } else if (is_elementwise(opcode)) {
     by_elements(node, sizes);
   } else if (opcode == "transpose") {
@@ -137,6 +148,9 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
       if (!contains(along, i)) operand[i] = sizes.at(next++);
     }
     request(here.operands[0], operand);
+    relate(node);
+  } else if (opcode == "scatter" && here.operands.size() == 3) {
+    request(here.operands[0], sizes);
     relate(node);
   } else if (opcode == "slice" || opcode == "concatenate" || opcode == "pad" ||
              opcode == "reverse") {
@@ -239,6 +253,9 @@ void RelationSearch::relate(std::size_t node) {
       for (const std::size_t tensor : made_of(SIZE_MAX, opcode))
         request(each, modules_.tensors().at(tensor).sizes);
     }
+    if (opcode == "scatter" && k == 2) {
+      for (const std::size_t fact : choices[0]) request(each, likely_updates(here, fact));
+    }
     if (of_[each].empty()) request(each, likely_sizes(here, k));
     if (of_[each].empty()) return;
     choices.push_back(of_[each]);
@@ -295,6 +312,33 @@ Index RelationSearch::likely_sizes(const Node& node, std::size_t operand) const 
   return sizes;
 }
 
+Index RelationSearch::likely_updates(const Node& node, std::size_t fact) const {
+  const auto& scatter = *node.instruction;
+  const Index& own = own_sizes(node.operands[0]);
+  const Index& whole = sizes_of(fact);
+  Index sizes = own_sizes(node.operands[2]);
+  const Index windows = scatter.numbers("update_window_dims");
+  const Index inserted = scatter.numbers("inserted_window_dims");
+  const Index batches = scatter.numbers("input_batching_dims");
+  const Index of_indices = scatter.numbers("scatter_indices_batching_dims");
+  const std::int64_t along = scatter.number("index_vector_dim", 0);
+  for (std::size_t i = 0, window = 0; i < own.size(); ++i) {
+    const auto batch = std::find(batches.begin(), batches.end(), static_cast<std::int64_t>(i));
+    std::size_t at = 0;  // the dimension of the updates
+    if (batch != batches.end()) {
+      const auto k = static_cast<std::size_t>(batch - batches.begin());
+      std::int64_t left = of_indices.at(k) - (of_indices[k] > along ? 1 : 0);
+      while (contains(windows, at) || left-- > 0) ++at;
+    } else if (contains(inserted, i)) {
+      continue;
+    } else {
+      at = static_cast<std::size_t>(windows.at(window++));
+    }
+    if (at < sizes.size() && sizes[at] == own[i]) sizes[at] = whole.at(i);
+  }
+  return sizes;
+}
+
 std::optional<Index> RelationSearch::joined_part(const Node& node, std::size_t fact,
                                                  Index hint) const {
   const auto& places = modules_.facts()[fact].places;
@@ -341,7 +385,8 @@ void RelationSearch::slices(std::size_t node, std::size_t fact) {
     for (const Index& row : modules_.tensors().at(tensor).form.numbers)
       known.back().insert(known.back().end(), row.begin(), row.end());
   }
-  const bool is_known = std::find(known.begin(), known.end(), hint) != known.end();
+  const auto sliced = modules_.follows(node, {fact}, hint);
+  const bool is_known = sliced && sliced->tensor < whole_;
   if (is_known && derive(node, {fact}, hint, true)) return;
   if (const auto one = joined_part(here, fact, hint); one && derive(node, {fact}, *one, true))
     return;
@@ -518,9 +563,19 @@ void RelationSearch::reshapes(std::size_t node, const Numbers& facts) {
     }
     const Index guess =
         reshaped(own_sizes(here.operands[0]), whole.sizes, own_sizes(node), runs_of(fact));
+    for (const std::size_t each : made_of(modules_.facts()[fact].tensor, "broadcast")) {
+      const Index& sizes = modules_.tensors().at(each).sizes;
+      if (each < whole_ && sizes.size() == own_sizes(node).size()) derive(node, {fact}, sizes);
+    }
     bool found = false;
     for (const Index& sizes : candidates) found = derive(node, {fact}, sizes) || found;
     if (!found) derive(node, {fact}, guess);
+    // Of a batch every device may have one element.
+    const Index& own = own_sizes(here.operands[0]);
+    bool has_one = false;
+    for (std::size_t k = 0; k < own.size(); ++k)
+      has_one = has_one || (own[k] == 1 && sizes_of(fact)[k] > 1);
+    if (has_one) derive(node, {fact}, reshaped(own, sizes_of(fact), own_sizes(node), {}, true));
   }
 }
 

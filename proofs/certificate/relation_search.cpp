@@ -192,15 +192,28 @@ RelationSearch::Numbers RelationSearch::request(std::size_t node, const Index& s
 
 std::string RelationSearch::lost(std::size_t output, std::size_t number) const {
   const auto& nodes = modules_.local().nodes;
+  // Facts about what is computed from constants alone are found where they are asked for.
+  std::vector<bool> is_constant;
+  for (const auto& node : nodes) {
+    const std::string& opcode = node.instruction->opcode;
+    const bool has_all =
+        std::ranges::all_of(node.operands, [&](std::size_t each) { return is_constant[each]; });
+    is_constant.push_back(opcode == "constant" || opcode == "iota" ||
+                          (!node.operands.empty() && node.is_function && has_all));
+  }
+  const auto is_known = [&](std::size_t each) { return is_constant[each] || !of_[each].empty(); };
   std::set<std::size_t> reached = {output};
   std::size_t first = output;
   for (std::size_t i = output + 1; i-- > 0;) {
-    if (!reached.contains(i) || !of_[i].empty()) continue;
+    if (!reached.contains(i) || is_known(i)) continue;
     const auto& operands = nodes[i].operands;
     reached.insert(operands.begin(), operands.end());
-    if (std::any_of(operands.begin(), operands.end(),
-                    [&](std::size_t each) { return !of_[each].empty(); }))
-      first = i;
+    const auto result = modules_.local().results.find(i);
+    if (result != modules_.local().results.end()) {
+      const auto& [loop, array] = result->second;
+      reached.insert(modules_.local().loops[loop].next[array]);
+    }
+    if (!operands.empty() && std::ranges::all_of(operands, is_known)) first = i;
   }
   const std::string name = nodes[first].instruction->name;
   return fmt::format("output {} is related up to {} {}", number, nodes[first].instruction->opcode,

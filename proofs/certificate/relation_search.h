@@ -135,6 +135,8 @@ class RelationSearch {
   Numbers made_of(std::size_t tensor, const std::string& opcode);
   /// Of an operand of which nothing is known; dimensions that another has, too, are its.
   Index likely_sizes(const kernel::xla::Node& node, std::size_t operand) const;
+  /// Of the updates of a scatter into an array that this fact is about.
+  Index likely_updates(const kernel::xla::Node& node, std::size_t fact) const;
 
   // What is written.
 

@@ -168,6 +168,33 @@ void make_choice_of_two(SmallProgram& program, Choices& choices) {
   program.apply("clamp", {y, x, zero});
 }
 
+/// Of a broadcast whose new dimensions of one index may be parts of what the operand has.
+std::vector<Index> wider_hints(const Step& wide, const Index& whole) {
+  Index ones;
+  for (std::size_t k = 0; k < wide.sizes.size(); ++k) {
+    const bool is_new = !contains_number(wide.form.numbers[0], k);
+    if (is_new && wide.sizes[k] == 1) ones.push_back(static_cast<std::int64_t>(k));
+  }
+  std::vector<Index> hints;
+  for (const Index& chosen : subsets(ones.size())) {
+    Index dimensions;
+    for (const std::int64_t each : chosen)
+      dimensions.push_back(ones[static_cast<std::size_t>(each)]);
+    Index list = wide.form.numbers[0];
+    list.insert(list.end(), dimensions.begin(), dimensions.end());
+    std::sort(list.begin(), list.end());
+    if (dimensions.empty()) continue;
+    for (const Index& sizes : factored(count_of(whole), list.size())) {
+      Index hint = wide.sizes;
+      for (std::size_t k = 0; k < list.size(); ++k)
+        hint[static_cast<std::size_t>(list[k])] = sizes[k];
+      hint.insert(hint.end(), dimensions.begin(), dimensions.end());
+      hints.push_back(std::move(hint));
+    }
+  }
+  return hints;
+}
+
 void make_broadcast(SmallProgram& program, Choices& choices) {
   const std::size_t x = one_held(program, choices, 2, {"f32", "s32"}, true);
   const Step from = program.at(x);
@@ -182,7 +209,8 @@ void make_broadcast(SmallProgram& program, Choices& choices) {
                              ? from.axes[static_cast<std::size_t>(found - order.begin())]
                              : Axis{more[next++], 2, {}});
         }
-        program.broadcast(x, order, axes);
+        const std::size_t wide = program.broadcast(x, order, axes);
+        program.hint(wide, wider_hints(program.at(wide), whole_of(from.axes)));
       }
     }
   }
@@ -216,6 +244,13 @@ void make_reshape(SmallProgram& program, Choices& choices) {
       step.sizes = sizes;
       step.axes.assign(rank, {});
       step.hints = factored(whole, rank);
+      // A dimension of one index may be wider in the whole.
+      for (const Index& hint : factored(whole, rank)) {
+        for (std::size_t k = 0; k < rank; ++k) {
+          step.hints.push_back(hint);
+          step.hints.back()[k] *= 2;
+        }
+      }
       if (!step.hints.empty()) program.add(std::move(step));
     }
   }

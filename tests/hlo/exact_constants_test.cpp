@@ -158,5 +158,21 @@ TEST_CASE("what cancels exactly is not refuted where one of its constants is lis
   CHECK(compared(lines, without).outcome == Outcome::Established);
 }
 
+TEST_CASE("exact constants keep their type where a function takes them") {
+  const auto module = [](const std::string& sum) {
+    return "HloModule m\nscaled {\n  p = f32[2] parameter(0)\n  k = bf16[] parameter(1)\n"
+           "  w = f32[] convert(k)\n  b = f32[2] broadcast(w), dimensions={}\n"
+           "  ROOT q = f32[2] multiply(p, b)\n}\n"
+           "ENTRY e {\n  x = f32[2] parameter(0)\n  c = bf16[] constant(0.1)\n"
+           "  y = f32[2] fusion(x, c), kind=kLoop, calls=scaled\n"
+           "  d = f32[] constant(0.10009765625)\n  e = f32[2] broadcast(d), dimensions={}\n"
+           "  z = f32[2] multiply(x, e)\n  ROOT r = f32[2] " +
+           sum + "\n}\n";
+  };
+  CHECK(is_certified(module("add(y, z)"), module("add(z, y)")));
+  CHECK(is_certified(module("add(y, z)"), module("add(y, y)")));
+  CHECK_FALSE(is_certified(module("add(y, z)"), module("add(y, x)")));
+}
+
 }  // namespace
 }  // namespace p2::hlo

@@ -46,6 +46,22 @@ Pair choices(const std::string& index, const std::string& conditions,
   return {before, after, "a. _ -> a.", "", conditionals.computations_after + third};
 }
 
+/// The gradient of a loss at labels, as JAX has it: of a column, and of the labels' columns.
+std::string labels(const char* rows) {
+  return fmt::format(
+      "  i = s32[{0},1,1] parameter(0)\n  z = f32[] constant(0)\n  m = f32[] constant(-0.25)\n"
+      "  us = f32[{0}] broadcast(m), dimensions={{}}\n"
+      "  zs = f32[{0},1] broadcast(z), dimensions={{}}\n  n = s32[] constant(0)\n"
+      "  k = s32[1] reshape(n)\n"
+      "  t = f32[{0},1] scatter(zs, k, us), update_window_dims={{0}}, inserted_window_dims={{1}}, "
+      "scatter_dims_to_operand_dims={{1}}, index_vector_dim=0, to_apply=add\n"
+      "  ws = f32[{0},8] broadcast(z), dimensions={{}}\n"
+      "  ROOT y = f32[{0},8] scatter(ws, i, t), update_window_dims={{}}, "
+      "inserted_window_dims={{1}}, scatter_dims_to_operand_dims={{1}}, input_batching_dims={{0}}, "
+      "scatter_indices_batching_dims={{0}}, index_vector_dim=2, to_apply=add\n",
+      rows);
+}
+
 /// Two counters of a loop that are one after the partitioner, and tables that change places.
 Pair counters() {
   const auto computations = [](const char* sizes, bool has_both) {
@@ -93,6 +109,9 @@ std::vector<Pair> compiled_pairs() {
   const std::string rounded =
       "rounded {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = f32[] add(a, b)\n"
       "  d = bf16[] convert(c)\n  ROOT e = f32[] convert(d)\n}\n";
+  const std::string either =
+      "either {\n  a = pred[] parameter(0)\n  b = pred[] parameter(1)\n"
+      "  ROOT c = pred[] or(a, b)\n}\n";
   const std::string sum_b = fmt::format("{}, to_apply=add\n", kAlongB);
   return {
       // 0: a quotient as a product with the inverse, before it is made wide
@@ -255,6 +274,63 @@ std::vector<Pair> compiled_pairs() {
            "= "
            "(f32[8], f32[4]) tuple(s, t)\n",
        "a. a. -> . ."},
+      // 21: a gather along rows of which every device has one, whose numbers are zeros there
+      {"  x = f32[2,6] parameter(0)\n  i = s32[2,3,1] parameter(1)\n"
+       "  ROOT y = f32[2,3] gather(x, i), offset_dims={}, collapsed_slice_dims={1}, "
+       "start_index_map={1}, operand_batching_dims={0}, start_indices_batching_dims={0}, "
+       "index_vector_dim=2, slice_sizes={1,1}\n",
+       "  x = f32[1,6] parameter(0)\n  i = s32[1,3,1] parameter(1)\n  z = s32[] constant(0)\n"
+       "  n = s32[1,3,1] broadcast(z), dimensions={}\n"
+       "  j = s32[1,3,2] concatenate(n, i), dimensions={2}\n  k = s32[3,2] reshape(j)\n"
+       "  g = f32[3,1,1] gather(x, k), offset_dims={1,2}, collapsed_slice_dims={}, "
+       "start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}\n"
+       "  ROOT y = f32[1,3] reshape(g)\n",
+       "a. a.. -> a."},
+      // 22: the gradient of a loss at labels: what is added to the product is what is added into
+      {x + "  i = s32[4,1,1] parameter(1)\n" + zero +
+           "  e = f32[4,8] exponential(x)\n  zs = f32[4,8] broadcast(z), dimensions={}\n"
+           "  m = f32[] constant(-0.25)\n  us = f32[4,1] broadcast(m), dimensions={}\n"
+           "  s = f32[4,8] scatter(zs, i, us), update_window_dims={}, inserted_window_dims={1}, "
+           "scatter_dims_to_operand_dims={1}, input_batching_dims={0}, "
+           "scatter_indices_batching_dims={0}, index_vector_dim=2, to_apply=add\n"
+           "  ROOT y = f32[4,8] add(e, s)\n",
+       rows +
+           "  i = s32[2,1,1] parameter(1)\n  e = f32[2,8] exponential(x)\n"
+           "  m = f32[] constant(-0.25)\n  us = f32[2,1] broadcast(m), dimensions={}\n"
+           "  ROOT y = f32[2,8] scatter(e, i, us), update_window_dims={}, "
+           "inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, input_batching_dims={0}, "
+           "scatter_indices_batching_dims={0}, index_vector_dim=2, to_apply=add\n",
+       "a. a.. -> a."},
+      // 23: a row for every element of a batch of which every device has one
+      {"  x = f32[2,8] parameter(0)\n  v = f32[8] parameter(1)\n"
+       "  w = f32[2,8] broadcast(v), dimensions={1}\n  ROOT y = f32[2,8] multiply(x, w)\n",
+       "  x = f32[1,8] parameter(0)\n  v = f32[8] parameter(1)\n  w = f32[1,8] reshape(v)\n"
+       "  ROOT y = f32[1,8] multiply(x, w)\n",
+       "a. . -> a."},
+      // 24: a mask of a batch of which every device has one element, and all of it
+      {"  x = f32[2,4,3] parameter(0)\n  m = f32[2,4] parameter(1)\n"
+       "  w = f32[2,4,3] broadcast(m), dimensions={0,1}\n  ROOT y = f32[2,4,3] add(x, w)\n",
+       "  x = f32[1,4,3] parameter(0)\n  m = f32[1,4] parameter(1)\n  l = f32[4] reshape(m)\n"
+       "  w = f32[1,4,3] broadcast(l), dimensions={1}\n  ROOT y = f32[1,4,3] add(x, w)\n",
+       "a.. a. -> a.."},
+      // 25: the gradient of a convolution's kernel, with dimensions in another order
+      {"  x = f32[4,5,3] parameter(0)\n  g = f32[4,4,6] parameter(1)\n"
+       "  ROOT y = f32[2,3,6] convolution(x, g), window={size=4}, dim_labels=f0b_i0o->0bf\n",
+       "  x = f32[4,5,3] parameter(0)\n  g = f32[4,4,3] parameter(1)\n"
+       "  t = f32[3,5,4] transpose(x), dimensions={2,1,0}\n"
+       "  h = f32[4,4,3] transpose(g), dimensions={1,0,2}\n"
+       "  c = f32[3,2,3] convolution(t, h), window={size=4}, dim_labels=b0f_0io->b0f\n"
+       "  ROOT y = f32[2,3,3] transpose(c), dimensions={1,0,2}\n",
+       "... ..a -> ..a"},
+      // 26: whether anything is true, in tiles
+      {"  x = pred[4,6] parameter(0)\n  f = pred[] constant(false)\n"
+       "  ROOT y = pred[4] reduce(x, f), dimensions={1}, to_apply=either\n",
+       "  x = pred[2,6] parameter(0)\n  f = pred[] constant(false)\n"
+       "  t = pred[2,2] reduce-window(x, f), window={size=1x3 stride=1x3}, to_apply=either\n"
+       "  ROOT y = pred[2] reduce(t, f), dimensions={1}, to_apply=either\n",
+       "a. -> a", either, either},
+      // 27: what is added at labels was put into one column before
+      {labels("4"), labels("2"), "a.. -> a."},
   };
 }
 

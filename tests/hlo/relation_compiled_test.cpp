@@ -73,7 +73,28 @@ TEST_CASE("modules are related as compilers write them, and not where these diff
        {20, "replica_groups={{0,2},{1,3}}", "replica_groups={{0,1},{2,3}}"},
        {20, "tuple(s, t)", "tuple(p, t)"},
        {20, "use_global_device_ids=true, to_apply=add",
-        "use_global_device_ids=true, to_apply=maximum"}});
+        "use_global_device_ids=true, to_apply=maximum"},
+       {21, "concatenate(n, i)", "concatenate(i, n)"},
+       {21, "s32[1,3,2] concatenate(n, i), dimensions={2}\n  k = s32[3,2] reshape(j)",
+        "s32[1,3,2] concatenate(n, i), dimensions={2}\n  r = s32[1,3,2] reverse(j), "
+        "dimensions={1}\n  k = s32[3,2] reshape(r)"},
+       {22, "exponential(x)", "negate(x)"},
+       {22, "constant(-0.25)", "constant(-0.5)"},
+       {22, "to_apply=add", "to_apply=maximum"},
+       {22, "scatter(e, i, us)", "scatter(x, i, us)"},
+       {23, "  w = f32[1,8] reshape(v)",
+        "  u = f32[8] reverse(v), dimensions={0}\n  w = f32[1,8] reshape(u)"},
+       {24, "  l = f32[4] reshape(m)",
+        "  n = f32[1,4] reverse(m), dimensions={1}\n  l = f32[4] reshape(n)"},
+       {25, "transpose(g), dimensions={1,0,2}", "transpose(g), dimensions={0,1,2}"},
+       {25, "convolution(t, h), window={size=4}",
+        "convolution(t, h), window={size=4 rhs_reversal=1}"},
+       {25, "dim_labels=b0f_0io->b0f", "dim_labels=b0f_i0o->b0f"},
+       {26, "size=1x3", "size=1x2"},
+       {26, "constant(false)", "constant(true)"},
+       {27, "n = s32[] constant(0)", "n = s32[] constant(1)"},
+       {27, "constant(-0.25)", "constant(0.25)"},
+       {27, "z = f32[] constant(0)", "z = f32[] constant(1)"}});
   // What every tile begins with is added once for every tile.
   Pair begun = pairs[12];
   for (std::string* text : {&begun.before, &begun.after})

@@ -56,7 +56,8 @@ bool compared(const std::string& direction, double a, double b) {
 double elementwise(const Form& form, const std::vector<double>& x, const std::string& type) {
   const std::string& opcode = form.opcode;
   if (opcode == "select") return x.at(0) != 0 ? x.at(1) : x.at(2);
-  if (opcode == "clamp") return std::min(std::max(x.at(0), x.at(1)), x.at(2));
+  if (opcode == "clamp")
+    return reduced("minimum", reduced("maximum", x.at(0), x.at(1), type), x.at(2), type);
   if (opcode == "compare") return compared(form.text, x.at(0), x.at(1)) ? 1 : 0;
   if (x.size() == 1) return function(opcode, x[0], type);
   if (opcode == "power") return std::pow(x.at(0), x.at(1));
@@ -256,6 +257,7 @@ double reduced(const std::string& opcode, double a, double b, const std::string&
                      static_cast<std::uint64_t>(static_cast<std::int64_t>(b));
     return in_type(static_cast<double>(low & 0xFFFFFFFFU), type);
   }
+  if (opcode == "remainder") return std::fmod(a, b == 0 ? 1 : b);
   if (opcode == "divide") return is_real(type) ? a / b : std::trunc(a / (b == 0 ? 1 : b));
   if (opcode == "maximum") return std::isnan(a) || std::isnan(b) ? a + b : std::max(a, b);
   if (opcode == "minimum") return std::isnan(a) || std::isnan(b) ? a + b : std::min(a, b);

@@ -451,7 +451,7 @@ std::optional<Value> Interpreter::generated(const Instruction& instruction) {
     std::size_t next = 0;
     return everywhere({}, [&](std::size_t, const Tensors&) {
       return filled(
-          shape, [&](const Index&) { return arithmetic_.literal(elements[next++], shape.type); });
+          shape, [&](const Index&) { return arithmetic_.literal(elements[next++], instruction.literal_type()); });
     });
   }
   if (opcode == "iota") {

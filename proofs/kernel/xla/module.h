@@ -73,7 +73,11 @@ struct Instruction {
   std::vector<std::uint32_t> operands;  ///< numbers of instructions of the same computation
   std::string text;                     ///< between the parentheses, of parameters and constants
   Attributes attributes;
+  /// Of a constant of real numbers: it is its number, not the simplest one that rounds to that.
+  bool is_exact = false;
 
+  /// Of a constant: the type that its text is read as.
+  Type literal_type() const { return is_exact ? type_called("f64") : shape.type; }
   bool has(const std::string& key) const { return attributes.contains(key); }
   const std::string& attribute(const std::string& key) const;
   /// `{1,2}` or `1,2`; empty where it is absent.

@@ -452,7 +452,7 @@ void state_exactly(const std::vector<Module*>& modules) {
     std::string text;
     for (const double value : values) text += (text.empty() ? "" : ", ") + text_of(value);
     each.text = each.shape.sizes.empty() ? text : "{" + text + "}";
-    each.shape.type = type_called("f64");
+    each.is_exact = true;
   });
 }
 

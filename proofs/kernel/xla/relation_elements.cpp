@@ -58,6 +58,29 @@ std::optional<std::size_t> Tensors::splat(const Factor& fraction, const Index& s
   return make({"broadcast", "", {{}, sizes}}, {scalar}, "float");
 }
 
+/// What is cut off at a constant above and one below, in one order.
+std::optional<std::size_t> Tensors::clamped(const Form& form,
+                                            const std::vector<std::size_t>& operands,
+                                            const std::string& kind) {
+  if (kind != "float") return std::nullopt;
+  const auto cut = [&](std::size_t low, std::size_t x, std::size_t high) {
+    const auto above = make({"maximum", "", {}}, {low, x}, kind);
+    return above ? make({"minimum", "", {}}, {*above, high}, kind) : std::nullopt;
+  };
+  if (form.opcode == "clamp") return cut(operands[0], operands[1], operands[2]);
+  if (form.opcode != "maximum") return std::nullopt;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Tensor below = at(operands[1 - k]);
+    const auto low = fraction(operands[k]);
+    for (std::size_t i = 0; low && i < 2 && below.form.opcode == "minimum"; ++i) {
+      const auto high = fraction(below.operands[i]);
+      if (high && low->numerator * high->denominator <= high->numerator * low->denominator)
+        return cut(operands[k], below.operands[1 - i], below.operands[i]);
+    }
+  }
+  return std::nullopt;
+}
+
 /// The sum or difference of constants is one, and x − c is x + (−c).
 std::optional<std::size_t> Tensors::sum_with_constant(const Form& form,
                                                       const std::vector<std::size_t>& operands,
@@ -77,60 +100,6 @@ std::optional<std::size_t> Tensors::sum_with_constant(const Form& form,
   if (!is_difference) return std::nullopt;
   const auto negative = splat(*second, sizes);
   return negative ? make({"add", "", {}}, {operands[0], *negative}, kind) : std::nullopt;
-}
-
-/// Sums and differences of integers with constants, modulo 2^bits: x − c is x + (−c), and two
-/// constants are one.
-std::optional<std::size_t> Tensors::integer_sum(const Form& form,
-                                                const std::vector<std::size_t>& operands,
-                                                const std::string& kind) {
-  const bool is_difference = form.opcode == "subtract";
-  if (kind == "float" || (!is_difference && form.opcode != "add")) return std::nullopt;
-  const Type type = type_called(kind);
-  if (!type.is_integer() || type.bits > 32) return std::nullopt;
-  // What it adds up: c and the tensors that are added or subtracted, of which one is another sum.
-  struct Terms {
-    std::int64_t constant = 0;
-    std::optional<std::size_t> plus, minus;
-  };
-  const auto terms_of = [&](std::size_t number) -> Terms {
-    if (const auto value = integer(number)) return {*value, {}, {}};
-    const Tensor& known = at(number);
-    if (known.form.opcode == "add") {
-      for (std::size_t side = 0; side < 2; ++side) {
-        const auto value = integer(known.operands[side]);
-        if (value) return {*value, known.operands[1 - side], {}};
-      }
-    }
-    const auto value = known.form.opcode == "subtract" ? integer(known.operands[0])
-                                                       : std::optional<std::int64_t>();
-    return value ? Terms{*value, {}, known.operands[1]} : Terms{0, number, {}};
-  };
-  Terms all = terms_of(operands[0]);
-  Terms second = terms_of(operands[1]);
-  const bool has_constant = !all.plus || !second.plus || all.constant != 0 || second.constant != 0;
-  if (is_difference) {
-    second.constant = -second.constant;
-    std::swap(second.plus, second.minus);
-  }
-  if ((all.plus && second.plus) || (all.minus && second.minus) || !has_constant)
-    return std::nullopt;
-  std::int64_t sum = all.constant + second.constant;
-  const std::int64_t modulus = std::int64_t{1} << type.bits;
-  sum = ((sum % modulus) + modulus) % modulus;
-  if (type.kind == Type::Kind::Signed && sum >= modulus / 2) sum -= modulus;
-  const auto plus = all.plus ? all.plus : second.plus;
-  const auto minus = all.minus ? all.minus : second.minus;
-  const std::size_t scalar = intern({{"constant", std::to_string(sum), {}}, {}, kind, {}});
-  const auto constant = make({"broadcast", "", {{}, at(operands[0]).sizes}}, {scalar}, kind);
-  if (!constant || (!plus && !minus)) return constant;
-  if (plus && minus) return std::nullopt;
-  // As it is already.
-  const bool is_one = plus ? !is_difference && (operands[0] == plus || operands[1] == plus)
-                           : is_difference && operands[1] == minus;
-  if (is_one) return std::nullopt;
-  return plus ? make({"add", "", {}}, {*plus, *constant}, kind)
-              : make({"subtract", "", {}}, {*constant, *minus}, kind);
 }
 
 /// Whether all elements are finite numbers, whatever the inputs are: nothing is divided, no root,
@@ -185,10 +154,11 @@ std::optional<std::size_t> Tensors::one_of_elements(const Form& form,
     if (value && std::abs(*value) <= 256) return splat({*value, 1}, Index(at(operands[0]).sizes));
   }
   if (const auto simple = operand_alone(form, operands)) return simple;
+  if (const auto simple = of_integers(form, operands, kind)) return simple;
+  if (const auto simple = clamped(form, operands, kind)) return simple;
   if (const auto simple = choice_as_product(form, operands, kind)) return simple;
   if (const auto simple = function_of_narrow(form, operands, kind)) return simple;
   if (const auto simple = with_one_factor(form, operands, kind)) return simple;
-  if (const auto simple = integer_sum(form, operands, kind)) return simple;
   if (const auto simple = with_one_inverse(form, operands, kind)) return simple;
   if (const auto simple = sum_with_constant(form, operands, kind)) return simple;
   return quotient_as_product(form, operands, kind);
@@ -212,6 +182,14 @@ std::optional<std::size_t> Tensors::operand_alone(const Form& form,
     const bool is_truth =
         at(operands[1]).kind == "pred" && integer(operands[1]) == 1 && integer(operands[2]) == 0;
     return is_truth ? std::optional(operands[0]) : std::nullopt;
+  }
+  // x^1, and truth values that are not false, or true.
+  if (opcode == "power" && is_neutral("multiply", operands[1])) return operands[0];
+  if (opcode == "compare" && at(operands[0]).kind == "pred") {
+    const std::int64_t same = form.text == "EQ" ? 1 : 0;
+    if (form.text != "EQ" && form.text != "NE") return std::nullopt;
+    if (integer(operands[1]) == same) return operands[0];
+    return integer(operands[0]) == same ? std::optional(operands[1]) : std::nullopt;
   }
   const bool is_bitwise = is_one_of(opcode, {"or", "xor"}) && at(operands[0]).kind != "pred";
   if (operands.size() != 2 || is_bitwise) return std::nullopt;

@@ -28,6 +28,15 @@ std::optional<std::int64_t> dimension_of_iota(const Node& node, std::int64_t siz
   return is_so ? std::optional(along) : std::nullopt;
 }
 
+/// Whether all elements are 0, as those of an iota along a dimension of one index are.
+bool is_zero(const FlatModule& flat, const Node& node) {
+  const Node* of = &node;
+  while (is_one_of(of->instruction->opcode, {"broadcast", "reshape"}))
+    of = &flat.nodes[of->operands.at(0)];
+  return of->instruction->opcode == "constant" && of->shape.type.is_integer() &&
+         trimmed(of->instruction->text) == "0";
+}
+
 std::optional<Indices> indices_of(const FlatModule& flat, const Node& node, const Index& map) {
   const Instruction& instruction = *node.instruction;
   const Index& operand = flat.nodes[node.operands[0]].shape.sizes;
@@ -50,6 +59,7 @@ std::optional<Indices> indices_of(const FlatModule& flat, const Node& node, cons
     return std::nullopt;
   std::optional<Indices> result;
   std::vector<std::pair<std::int64_t, std::int64_t>> batches;
+  Index single;  // indexed by zeros; of one index
   for (std::size_t k = 0; k < map.size(); ++k) {
     const Node& part = flat.nodes[joined.operands[k]];
     if (part.shape.sizes.empty() || part.shape.sizes.back() != 1 || map[k] < 0 ||
@@ -57,6 +67,8 @@ std::optional<Indices> indices_of(const FlatModule& flat, const Node& node, cons
       return std::nullopt;
     if (const auto along = dimension_of_iota(part, element_of(operand, map[k]))) {
       batches.emplace_back(map[k], *along);
+    } else if (element_of(operand, map[k]) == 1 && is_zero(flat, part)) {
+      single.push_back(map[k]);
     } else if (!result) {
       result = Indices{joined.operands[k], map[k], {}, {}};
     } else {
@@ -64,6 +76,19 @@ std::optional<Indices> indices_of(const FlatModule& flat, const Node& node, cons
     }
   }
   if (!result) return std::nullopt;
+  // Such a dimension counts along any of one index.
+  const std::int64_t vectors = std::ssize(joined.shape.sizes) - 1;
+  const auto is_free = [&](std::int64_t dimension) {
+    return element_of(joined.shape.sizes, dimension) == 1 &&
+           std::none_of(batches.begin(), batches.end(),
+                        [&](const auto& batch) { return batch.second == dimension; });
+  };
+  for (const std::int64_t each : single) {
+    std::int64_t free = 0;
+    while (free < vectors && !is_free(free)) ++free;
+    if (free >= vectors) return std::nullopt;
+    batches.emplace_back(each, free);
+  }
   std::sort(batches.begin(), batches.end());
   for (const auto& [of, along] : batches) {
     if (contains(result->of_indices, static_cast<std::size_t>(along)) ||
@@ -274,8 +299,11 @@ std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& nod
     const Instruction& constant = *flat.nodes[number].instruction;
     const std::string text(trimmed(constant.text));
     const bool is_float = constant.shape.type.is_float();
+    const bool is_truth = constant.shape.type.is_boolean();
     return constant.opcode == "constant" &&
            ((op == Op::Add && text == "0" && (is_float || constant.shape.type.is_integer())) ||
+            (op == Op::Or && text == "false" && is_truth) ||
+            (op == Op::And && text == "true" && is_truth) ||
             (op == Op::Maximum && text == "-inf" && is_float) ||
             (op == Op::Minimum && text == "inf" && is_float));
   };

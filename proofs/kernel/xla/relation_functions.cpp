@@ -1,6 +1,9 @@
 // Operations without a form of their own: what they make at one index of a dimension may be made
 // of what is there, as in a sort of every row. Such a dimension may be cut.
 
+#include <algorithm>
+#include <string_view>
+
 #include "proofs/kernel/xla/relation.h"
 
 namespace p2::kernel::xla {
@@ -117,6 +120,53 @@ std::optional<Fact> RelatedModules::applied(const Node& node, Form form, const F
   }
   return is_product ? product(node, form, facts, std::move(places), std::move(along))
                     : made(node, std::move(form), facts, std::move(places));
+}
+
+/// A convolution with any order of dimensions is one of transposed operands, transposed, with the
+/// order that XLA's backends prefer: batch, space, features; and space, features, results.
+std::optional<std::size_t> Tensors::canonical_convolution(const Form& form,
+                                                          const std::vector<std::size_t>& operands,
+                                                          const std::string& kind) {
+  constexpr std::string_view kKey = ", dim_labels=";
+  const std::size_t at_labels = form.text.find(kKey);
+  if (!form.text.starts_with("convolution,") || at_labels == std::string::npos ||
+      operands.size() != 2 || form.numbers.size() != 3)
+    return std::nullopt;
+  const std::size_t begin = at_labels + kKey.size();
+  const std::size_t end = form.text.find_first_of(", ", begin);
+  const std::string labels = form.text.substr(begin, end - begin);
+  const std::size_t first = labels.find('_');
+  const std::size_t second = labels.find("->");
+  const std::size_t rank = form.numbers[0].size();
+  if (first == std::string::npos || second == std::string::npos || rank < 2 || rank > 12)
+    return std::nullopt;
+  std::string space = "0123456789";
+  space.resize(rank - 2);
+  const std::string own[] = {labels.substr(0, first), labels.substr(first + 1, second - first - 1),
+                             labels.substr(second + 2)};
+  const std::string wanted[] = {"b" + space + "f", space + "io", "b" + space + "f"};
+  if (std::ranges::equal(own, wanted)) return std::nullopt;
+  Form canonical = form;
+  canonical.text.replace(begin, end - begin, wanted[0] + "_" + wanted[1] + "->" + wanted[2]);
+  std::vector<std::size_t> turned;
+  Index back(rank);
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (!std::ranges::is_permutation(own[k], wanted[k]) || form.numbers[k].size() != rank)
+      return std::nullopt;
+    Index order;
+    for (const char label : wanted[k])
+      order.push_back(static_cast<std::int64_t>(own[k].find(label)));
+    for (std::size_t i = 0; i < rank; ++i) {
+      canonical.numbers[k][i] = element_of(form.numbers[k], order[i]);
+      if (k == 2) back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+    }
+    if (k == 2) continue;
+    const auto transposed = make({"transpose", "", {order}}, {operands[k]}, at(operands[k]).kind);
+    if (!transposed) return std::nullopt;
+    turned.push_back(*transposed);
+  }
+  const auto result = make(std::move(canonical), std::move(turned), kind);
+  return result ? make({"transpose", "", {back}}, {*result}, kind) : std::nullopt;
 }
 
 }  // namespace p2::kernel::xla

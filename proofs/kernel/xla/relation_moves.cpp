@@ -171,6 +171,42 @@ std::optional<std::size_t> Tensors::make_moved_back(std::size_t number,
   return result ? make({"reshape", "", {own}}, {*result}, kind) : std::nullopt;
 }
 
+/// A function of broadcasts that have a dimension in common along which all elements are the same
+/// is a broadcast of the function without it. Constant factors are taken out of broadcasts instead.
+std::optional<std::size_t> Tensors::function_of_broadcasts(const Form& form,
+                                                           const std::vector<std::size_t>& operands,
+                                                           const std::string& kind) {
+  const bool has_factor = is_one_of(form.opcode, {"divide", "multiply", "negate"});
+  const Index sizes = at(operands.back()).sizes;
+  std::vector<bool> used;  // dimensions of one index are none to leave out
+  for (const std::int64_t size : sizes) used.push_back(size == 1);
+  for (const std::size_t each : operands) {
+    const Tensor& wide = at(each);
+    if (has_factor || wide.form.opcode != "broadcast" || wide.sizes != sizes) return std::nullopt;
+    for (const std::int64_t along : wide.form.numbers[0])
+      used[static_cast<std::size_t>(along)] = true;
+  }
+  Index own, dimensions, place(sizes.size(), 0);
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    if (!used[k]) continue;
+    place[k] = std::ssize(own);
+    own.push_back(sizes[k]);
+    dimensions.push_back(static_cast<std::int64_t>(k));
+  }
+  if (own.size() == sizes.size()) return std::nullopt;
+  std::vector<std::size_t> narrow;
+  for (const std::size_t each : operands) {
+    const Tensor wide = at(each);
+    Index along;
+    for (const std::int64_t of : wide.form.numbers[0]) along.push_back(element_of(place, of));
+    const auto one = make({"broadcast", "", {along, own}}, wide.operands, wide.kind);
+    if (!one) return std::nullopt;
+    narrow.push_back(*one);
+  }
+  const auto result = make(form, std::move(narrow), kind);
+  return result ? make({"broadcast", "", {dimensions, sizes}}, {*result}, kind) : std::nullopt;
+}
+
 /// A function of elements is that of what its operands are made of, moved as the one of these that
 /// was made first is. (Broadcasts are moved by what they are of.)
 std::optional<std::size_t> Tensors::elements_of_moved(const Form& form,

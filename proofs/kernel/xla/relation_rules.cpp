@@ -252,7 +252,12 @@ std::optional<Fact> RelatedModules::moved(const Node& node, Form form, const Fac
     return made(node, form, {}, std::move(places));
   }
   const Fact& fact = *facts.at(0);
-  if (opcode == "reshape") return reshaped(node, fact, hint);
+  if (opcode == "reshape") {
+    if (auto same = reshaped(node, fact, hint)) return same;
+    const auto dimensions = as_broadcast(sizes, fact, hint);
+    return dimensions ? moved(node, {"broadcast", "", {*dimensions, sizes}}, facts, hint)
+                      : std::nullopt;
+  }
   if (opcode == "slice") return sliced(node, form, fact, hint);
   if (opcode == "concatenate") return joined(node, form, facts, hint);
   if (opcode == "transpose")
@@ -264,6 +269,7 @@ std::optional<Fact> RelatedModules::moved(const Node& node, Form form, const Fac
     return made(node, form, facts, fact.places, fact.partial);
   }
   if (opcode == "broadcast") {
+    if (hint.size() > sizes.size()) return broadcast_with(node, form, fact, hint);
     if (hint.size() != sizes.size()) return std::nullopt;
     form.numbers[1] = hint;
     std::vector<std::size_t> places;
@@ -283,6 +289,51 @@ std::optional<Fact> RelatedModules::moved(const Node& node, Form form, const Fac
     places[k] = places_.identity(sizes[k]);
   }
   return made(node, form, facts, std::move(places));
+}
+
+/// A broadcast along these dimensions, of one index each, is one of what the operand has along
+/// them: those of the tensor may be more. `hint`: the sizes, and the dimensions.
+std::optional<Fact> RelatedModules::broadcast_with(const Node& node, const Form& form,
+                                                   const Fact& fact, const Index& hint) {
+  const Index& own = node.shape.sizes;
+  const auto end = hint.begin() + std::ssize(own);
+  Index list = form.numbers[0];
+  if (!std::is_sorted(list.begin(), list.end())) return std::nullopt;
+  for (auto each = end; each != hint.end(); ++each) {
+    const bool is_new = *each >= 0 && *each < std::ssize(own) && element_of(own, *each) == 1 &&
+                        std::find(list.begin(), list.end(), *each) == list.end();
+    if (!is_new) return std::nullopt;
+    list.push_back(*each);
+  }
+  std::sort(list.begin(), list.end());
+  Node wide = node;
+  wide.shape.sizes.clear();
+  Index sizes;
+  for (const std::int64_t each : list) {
+    wide.shape.sizes.push_back(element_of(own, each));
+    sizes.push_back(element_of(hint, each));
+  }
+  const auto operand = reshaped(wide, fact, sizes);
+  if (!operand) return std::nullopt;
+  return moved(node, {"broadcast", "", {list, own}}, {&*operand}, Index(hint.begin(), end));
+}
+
+/// Of a reshape that only adds dimensions of one index, of a tensor that has more of them, those of
+/// the operand in the result.
+std::optional<Index> RelatedModules::as_broadcast(const Index& own, const Fact& fact,
+                                                  const Index& sizes) const {
+  const Index& from = tensors_.at(fact.tensor).sizes;
+  if (sizes.size() != own.size()) return std::nullopt;
+  Index dimensions;
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    const std::size_t next = dimensions.size();
+    if (next < from.size() && own[k] == places_.at(fact.places[next]).size &&
+        sizes[k] == from[next])
+      dimensions.push_back(static_cast<std::int64_t>(k));
+    else if (own[k] != 1)
+      return std::nullopt;
+  }
+  return dimensions.size() == from.size() ? std::optional(dimensions) : std::nullopt;
 }
 
 /// Dimensions fall into groups of the same number of elements, of the array and of the tensor.

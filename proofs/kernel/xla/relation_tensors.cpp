@@ -292,7 +292,7 @@ std::optional<std::size_t> Tensors::constant(const Instruction& instruction) {
   bool is_same = true;
   std::size_t first = 0;
   for (std::size_t k = 0; k < elements.size(); ++k) {
-    const std::size_t number = scalar(elements[k], shape.type);
+    const std::size_t number = scalar(elements[k], instruction.literal_type());
     if (k == 0) first = number;
     is_same = is_same && number == first;
     all += at(number).form.text + " ";
@@ -374,69 +374,6 @@ std::optional<std::size_t> Tensors::make(Form form, std::vector<std::size_t> ope
                       intern({std::move(form), std::move(operands), kind, std::move(*sizes)}));
 }
 
-namespace {
-
-struct Listed {
-  Form form;
-  std::int64_t count = 1;  ///< of indices
-};
-/// A gather or scatter at a list of indices, for one at single indices of windows that are the last
-/// dimensions of `sizes`, those of what is gathered or of the updates. Nothing for any other, and
-/// where it is at a list already.
-std::optional<Listed> listed(const Form& form, const Index& sizes, const Index& indices) {
-  const Index& windows = form.numbers[0];
-  const std::size_t batches = sizes.size() - windows.size();
-  const bool are_last = std::ranges::all_of(
-      windows, [&](std::int64_t each) { return static_cast<std::size_t>(each) >= batches; });
-  const bool is_listed = indices.size() == 1 && form.numbers[5][0] == 1;
-  if (form.numbers[2].size() != 1 || !form.numbers[3].empty() || is_listed || !are_last)
-    return std::nullopt;
-  Listed result{form};
-  for (std::size_t i = 0; i < batches; ++i) {
-    if (sizes[i] > (std::int64_t{1} << 40U) / result.count) return std::nullopt;
-    result.count *= sizes[i];
-  }
-  std::iota(result.form.numbers[0].begin(), result.form.numbers[0].end(), 1);
-  result.form.numbers[5] = {1};
-  return result;
-}
-
-}  // namespace
-
-/// A gather at single indices, of windows that are the last dimensions, is one at a list of
-/// indices.
-std::optional<std::size_t> Tensors::gather_in_order(const Form& form,
-                                                    const std::vector<std::size_t>& operands,
-                                                    const std::string& kind) {
-  const Index indices = at(operands[1]).sizes;
-  const Index sizes = sizes_of(form, {at(operands[0]).sizes, indices}).value();
-  auto one = listed(form, sizes, indices);
-  if (!one) return std::nullopt;
-  const auto list = make({"reshape", "", {{one->count}}}, {operands[1]}, at(operands[1]).kind);
-  const auto gathered =
-      list ? make(std::move(one->form), {operands[0], *list}, kind) : std::nullopt;
-  return gathered ? make({"reshape", "", {sizes}}, {*gathered}, kind) : std::nullopt;
-}
-
-/// Likewise a scatter, whose updates are listed, too.
-std::optional<std::size_t> Tensors::scatter_in_order(const Form& form,
-                                                     const std::vector<std::size_t>& operands,
-                                                     const std::string& kind) {
-  const Index sizes = at(operands[2]).sizes;
-  const Index indices = at(operands[1]).sizes;
-  const std::int64_t vector = form.numbers[5][0];
-  const bool is_last =
-      vector == std::ssize(indices) || (vector + 1 == std::ssize(indices) && indices.back() == 1);
-  auto one = is_last ? listed(form, sizes, indices) : std::nullopt;
-  if (!one) return std::nullopt;
-  Index own(sizes.end() - std::ssize(form.numbers[0]), sizes.end());
-  own.insert(own.begin(), one->count);
-  const auto list = make({"reshape", "", {{one->count}}}, {operands[1]}, at(operands[1]).kind);
-  const auto updates = make({"reshape", "", {own}}, {operands[2]}, kind);
-  return list && updates ? make(std::move(one->form), {operands[0], *list, *updates}, kind)
-                         : std::nullopt;
-}
-
 /// Laws of single operations, by which equal tensors are made the same way.
 std::optional<std::size_t> Tensors::simplified(const Form& form,
                                                const std::vector<std::size_t>& operands,
@@ -445,24 +382,9 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   if (std::any_of(operands.begin(), operands.end(),
                   [&](std::size_t each) { return is_empty(at(each).sizes); }))
     return std::nullopt;
-  if (opcode == "gather" && form.numbers[2].size() == 1) {
-    // A gather clamps its indices by itself.
-    const Moved moved = this->moved(operands[1]);
-    const Tensor& indices = at(moved.base);
-    const std::int64_t most = element_of(at(operands[0]).sizes, form.numbers[2][0]) -
-                              element_of(form.numbers[6], form.numbers[2][0]);
-    if (indices.form.opcode == "clamp" && integer(indices.operands[0]) == 0 &&
-        integer(indices.operands[2]) == most) {
-      const auto free = make_moved_as(indices.operands[1], moved.dimensions);
-      return free ? make(form, {operands[0], *free}, kind) : std::nullopt;
-    }
-  }
-  if (opcode == "gather") {
-    if (const auto simple = gather_in_order(form, operands, kind)) return simple;
-  }
-  if (opcode == "scatter") {
-    if (const auto simple = scatter_in_order(form, operands, kind)) return simple;
-  }
+  if (opcode == "function") return canonical_convolution(form, operands, kind);
+  if (opcode == "gather") return simple_gather(form, operands, kind);
+  if (opcode == "scatter") return simple_scatter(form, operands, kind);
   if (opcode == "iota" && form.numbers[1].size() > 1) {
     const Index size = {element_of(form.numbers[1], form.numbers[0][0])};
     const auto line = make({"iota", "", {{0}, size}}, {}, kind);
@@ -472,6 +394,7 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   if (opcode == "convert" && at(operands[0]).kind == kind) return operands[0];
   if (op_called(opcode)) {
     if (const auto simple = one_of_elements(form, operands, kind)) return simple;
+    if (const auto simple = function_of_broadcasts(form, operands, kind)) return simple;
     return elements_of_moved(form, operands, kind);
   }
   if (opcode == "dot") {

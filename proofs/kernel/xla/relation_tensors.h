@@ -127,6 +127,9 @@ class Tensors {
   std::optional<std::size_t> make_moved_back(std::size_t number,
                                              const std::vector<Digits>& dimensions,
                                              const Index& own);
+  std::optional<std::size_t> function_of_broadcasts(const Form& form,
+                                                    const std::vector<std::size_t>& operands,
+                                                    const std::string& kind);
   std::optional<std::size_t> elements_of_moved(const Form& form, std::vector<std::size_t> operands,
                                                const std::string& kind);
   std::optional<std::size_t> moved_broadcast(const Moved& moved, int depth = 4);
@@ -157,12 +160,49 @@ class Tensors {
                                            const std::string& kind);
   std::optional<std::size_t> padded(const Form& form, const std::vector<std::size_t>& operands,
                                     const std::string& kind);
-  std::optional<std::size_t> gather_in_order(const Form& form,
-                                             const std::vector<std::size_t>& operands,
-                                             const std::string& kind);
-  std::optional<std::size_t> scatter_in_order(const Form& form,
+  // relation_integers.cpp
+  std::optional<std::size_t> of_integers(const Form& form, const std::vector<std::size_t>& operands,
+                                         const std::string& kind);
+  std::optional<std::pair<std::int64_t, std::int64_t>> range(std::size_t number) const;
+  std::optional<std::size_t> decided(const Form& form, const std::vector<std::size_t>& operands);
+  std::optional<std::size_t> integer_sum(const Form& form, const std::vector<std::size_t>& operands,
+                                         const std::string& kind);
+  std::optional<std::size_t> computed_bits(const Form& form,
+                                           const std::vector<std::size_t>& operands,
+                                           const std::string& kind);
+  std::optional<std::size_t> last_bits(const Form& form, const std::vector<std::size_t>& operands,
+                                       const std::string& kind);
+  std::optional<std::size_t> product_of_truth(const Form& form,
                                               const std::vector<std::size_t>& operands,
                                               const std::string& kind);
+  // relation_functions.cpp
+  std::optional<std::size_t> canonical_convolution(const Form& form,
+                                                   const std::vector<std::size_t>& operands,
+                                                   const std::string& kind);
+  // relation_lookups.cpp
+  std::optional<std::size_t> simple_gather(const Form& form,
+                                           const std::vector<std::size_t>& operands,
+                                           const std::string& kind);
+  std::optional<std::size_t> simple_scatter(const Form& form,
+                                            const std::vector<std::size_t>& operands,
+                                            const std::string& kind);
+  std::optional<std::size_t> listed_gather(const Form& form,
+                                           const std::vector<std::size_t>& operands,
+                                           const std::string& kind);
+  std::optional<std::size_t> listed_scatter(const Form& form,
+                                            const std::vector<std::size_t>& operands,
+                                            const std::string& kind);
+  std::optional<std::size_t> gather_of_all(const Form& form,
+                                           const std::vector<std::size_t>& operands,
+                                           const std::string& kind);
+  std::optional<std::size_t> scatter_into_zero(const Form& form,
+                                               const std::vector<std::size_t>& operands,
+                                               const std::string& kind);
+  std::optional<std::size_t> scatter_of_all(const Form& form,
+                                            const std::vector<std::size_t>& operands,
+                                            const std::string& kind);
+  std::size_t zeros_of(const std::string& kind, const Index& sizes);
+  // relation_tensors.cpp
   std::optional<std::size_t> simplified(const Form& form, const std::vector<std::size_t>& operands,
                                         const std::string& kind);
   // relation_elements.cpp
@@ -172,12 +212,12 @@ class Tensors {
   std::optional<std::size_t> function_of_narrow(const Form& form,
                                                 const std::vector<std::size_t>& operands,
                                                 const std::string& kind);
-  std::optional<std::size_t> integer_sum(const Form& form, const std::vector<std::size_t>& operands,
-                                         const std::string& kind);
   bool makes_finite(const Tensor& tensor) const;
   std::optional<std::size_t> choice_as_product(const Form& form,
                                                const std::vector<std::size_t>& operands,
                                                const std::string& kind);
+  std::optional<std::size_t> clamped(const Form& form, const std::vector<std::size_t>& operands,
+                                     const std::string& kind);
   std::optional<std::size_t> operand_alone(const Form& form,
                                            const std::vector<std::size_t>& operands);
   std::optional<std::size_t> quotient_as_product(const Form& form,

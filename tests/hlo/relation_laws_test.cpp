@@ -1,0 +1,422 @@
+// Laws of look-ups, of integers that constants and positions bound, of broadcasts and of
+// convolutions: element by element, and where they do not apply.
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tests/hlo/small_relations.h"
+
+namespace p2::hlo::small {
+namespace {
+
+using kernel::xla::Tensors;
+using kernel::xla::type_called;
+
+/// Tensors of several types, each made by an operation of others, with what the operation makes of
+/// their elements.
+class Laws {
+ public:
+  explicit Laws(std::uint32_t seed) : random_(seed), tensors_({}) {}
+
+  void run() {
+    for (int k = 0; k < 6; ++k) step();
+    WholeTensors wholes(tensors_, inputs_);
+    for (const Known& each : all_) {
+      const Array& made = wholes.at(each.tensor);
+      REQUIRE(made.sizes == each.elements.sizes);
+      for (std::size_t k = 0; k < made.cells.size(); ++k) {
+        if (!is_same(made.cells[k], each.elements.cells[k]))
+          FAIL("tensor ", each.tensor, ", element ", k, ": ", made.cells[k], " is not ",
+               each.elements.cells[k], "; ", steps_);
+      }
+    }
+  }
+  const std::map<std::string, int>& simplified() const { return simplified_; }
+
+ private:
+  struct Known {
+    std::size_t tensor = 0;
+    Array elements;
+    std::string type;
+  };
+
+  std::size_t below(std::size_t end) { return random_() % end; }
+  std::int64_t from_to(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(below(static_cast<std::size_t>(high - low + 1)));
+  }
+  bool once_in(std::size_t times) { return below(times) == 0; }
+  template <typename T>
+  T one_of(const std::vector<T>& all) {
+    return all[below(all.size())];
+  }
+  const Index& sizes(std::size_t k) const { return all_[k].elements.sizes; }
+
+  /// Integers from `low` to `high`, or real numbers that are halves.
+  std::size_t input(const std::string& type, const Index& sizes, std::int64_t low = -5,
+                    std::int64_t high = 5) {
+    const std::size_t number = inputs_.size();
+    Array array{sizes, {}};
+    for (std::size_t k = 0; k < indices_of(sizes).size(); ++k) {
+      const auto drawn = static_cast<double>(from_to(low, high));
+      const double least = type == "s8" ? -128 : type == "s32" ? -2147483648.0 : drawn;
+      array.cells.push_back(in_type(once_in(12) ? least : type == "f32" ? drawn / 2 : drawn, type));
+    }
+    inputs_[number] = array;
+    all_.push_back({tensors_.input(number, shape_of(type.c_str(), sizes)), array, type});
+    return all_.size() - 1;
+  }
+  std::size_t constant(const std::string& type, const std::string& literal, const Index& sizes) {
+    const std::size_t scalar = tensors_.scalar(literal, type_called(type));
+    all_.push_back({scalar, evaluate({"constant", literal, {}}, {}, {}, type), type});
+    return sizes.empty() ? all_.size() - 1
+                         : apply({"broadcast", "", {{}, sizes}}, {all_.size() - 1}, type);
+  }
+  std::size_t apply(const Form& form, const std::vector<std::size_t>& operands,
+                    const std::string& type) {
+    std::vector<std::size_t> numbers;
+    std::vector<const Array*> arrays;
+    for (const std::size_t each : operands) {
+      numbers.push_back(all_[each].tensor);
+      arrays.push_back(&all_[each].elements);
+    }
+    const auto made = tensors_.make(form, numbers, kernel::xla::kind_of(type_called(type)));
+    REQUIRE(made);
+    Array array = evaluate(form, arrays, tensors_.at(*made).sizes, type);
+    if (tensors_.at(*made).form != form) ++simplified_[form.opcode];
+    steps_ += fmt::format("{} = {} {} {} {} of {}; ", *made, type, form.opcode, form.text,
+                          form.numbers, numbers);
+    all_.push_back({*made, std::move(array), type});
+    return all_.size() - 1;
+  }
+
+  std::string integer_type() { return one_of<std::string>({"s8", "u8", "s32", "u32"}); }
+  /// A constant, positions, data, or positions that are moved.
+  std::size_t integers(const std::string& type, const Index& sizes) {
+    switch (below(4)) {
+      case 0:
+        return constant(type, std::to_string(from_to(type[0] == 's' ? -3 : 0, 6)), sizes);
+      case 1:
+        return input(type, sizes, type[0] == 's' ? -5 : 0, 5);
+      default: {
+        const std::int64_t along = from_to(0, std::ssize(sizes) - 1);
+        const std::size_t line = apply({"iota", "", {{along}, sizes}}, {}, type);
+        if (once_in(3)) return apply({"reverse", "", {{along}}}, {line}, type);
+        return line;
+      }
+    }
+  }
+
+  void step() {
+    switch (below(9)) {
+      case 0:
+        return look_up(false);
+      case 1:
+        return look_up(true);
+      case 2:
+        return compare();
+      case 3:
+        return choose();
+      case 4:
+        return divide();
+      case 5:
+        return cut_off();
+      case 6:
+        return of_broadcasts();
+      case 7:
+        return convolve();
+      default:
+        return of_truth();
+    }
+  }
+
+  /// Windows have all along a dimension, one index, or some; indices are data, or zero.
+  void look_up(bool is_scatter) {
+    const std::string type = one_of<std::string>({"f32", "s8", "s32", "pred"});
+    const std::size_t rank = 1 + below(3);
+    Index own, window, dropped, map;
+    for (std::size_t k = 0; k < rank; ++k) {
+      own.push_back(from_to(1, 3));
+      const bool is_all = !once_in(3);
+      const std::int64_t size = is_all ? own.back() : from_to(1, own.back());
+      window.push_back(size);
+      if (size == 1 && once_in(2)) dropped.push_back(static_cast<std::int64_t>(k));
+      const bool is_dropped = !dropped.empty() && dropped.back() == static_cast<std::int64_t>(k);
+      if (is_dropped || once_in(2)) map.push_back(static_cast<std::int64_t>(k));
+    }
+    std::shuffle(map.begin(), map.end(), random_);
+    if (map.empty()) map.push_back(from_to(0, std::ssize(own) - 1));
+    // Vectors of indices along a dimension of theirs, or one index each.
+    Index of_indices;
+    for (std::size_t k = below(3); k-- > 0;) of_indices.push_back(from_to(1, 3));
+    Index batches = of_indices;
+    const bool is_single = map.size() == 1 && once_in(2);
+    const std::int64_t vector =
+        is_single ? std::ssize(of_indices) : from_to(0, std::ssize(of_indices));
+    if (!is_single) of_indices.insert(of_indices.begin() + vector, std::ssize(map));
+    const std::size_t indices = once_in(2) ? constant("s32", once_in(5) ? "1" : "0", of_indices)
+                                           : input("s32", of_indices, -1, 3);
+    Index offsets, result;
+    const std::size_t all = batches.size() + rank - dropped.size();
+    std::vector<std::size_t> order(all);
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random_);
+    order.resize(rank - dropped.size());
+    std::sort(order.begin(), order.end());
+    for (std::size_t k = 0, next = 0; k < all; ++k) {
+      const bool is_offset = std::find(order.begin(), order.end(), k) != order.end();
+      if (!is_offset) {
+        result.push_back(batches[k - offsets.size()]);
+        continue;
+      }
+      while (std::find(dropped.begin(), dropped.end(), static_cast<std::int64_t>(next)) !=
+             dropped.end())
+        ++next;
+      offsets.push_back(static_cast<std::int64_t>(k));
+      result.push_back(window[next++]);
+    }
+    Form form{is_scatter ? "scatter" : "gather", "", {offsets, dropped, map, {}, {}, {vector}}};
+    const std::string zero = type == "pred" ? "false" : "0";
+    const std::size_t x = is_scatter && once_in(2) ? constant(type, zero, own) : input(type, own);
+    if (!is_scatter) {
+      form.numbers.push_back(window);
+      apply(form, {x, indices}, type);
+      return;
+    }
+    form.text = one_of<std::string>({"add", "add", "add", "maximum"});
+    if (type == "pred") form.text = "or";
+    apply(form, {x, indices, input(type, result)}, type);
+  }
+
+  void compare() {
+    const std::string type = integer_type();
+    const Index sizes = one_of<Index>({{3}, {2, 3}, {4, 1}});
+    const std::size_t x = integers(type, sizes);
+    const std::string direction = one_of<std::string>({"EQ", "NE", "LT", "LE", "GT", "GE"});
+    const std::size_t truth = apply({"compare", direction, {}}, {x, integers(type, sizes)}, "pred");
+    if (once_in(2)) {
+      const std::size_t y = integers(type, sizes);
+      apply({"select", "", {}}, {truth, y, integers(type, sizes)}, type);
+    }
+  }
+
+  void choose() {
+    const std::string type = one_of<std::string>({"f32", "s32", "pred"});
+    const Index sizes = one_of<Index>({{3}, {2, 3}});
+    const std::size_t where = once_in(3) ? input("pred", sizes, 0, 1)
+                                         : constant("pred", once_in(2) ? "true" : "false", sizes);
+    const std::size_t x = input(type, sizes);
+    apply({"select", "", {}}, {where, x, input(type, sizes)}, type);
+    apply({"compare", once_in(2) ? "EQ" : "NE", {}}, {where, input("pred", sizes, 0, 1)}, "pred");
+  }
+
+  void divide() {
+    const std::string type = integer_type();
+    const Index sizes = {4};
+    const std::int64_t divisor = one_of<std::int64_t>({1, 2, 3, 4, 8, 64});
+    const std::size_t x = input(type, sizes, type[0] == 's' ? -120 : 0, 120);
+    apply({"remainder", "", {}},
+          {x, once_in(6) ? integers(type, sizes) : constant(type, std::to_string(divisor), sizes)},
+          type);
+  }
+
+  void cut_off() {
+    const Index sizes = {5};
+    const std::size_t x = input("f32", sizes);
+    const auto number = [&] {
+      return once_in(5)
+                 ? input("f32", sizes)
+                 : constant("f32", one_of<std::string>({"-1.5", "-1", "0", "0.25", "2"}), sizes);
+    };
+    const std::size_t low = number();
+    const std::size_t high = number();
+    apply({"clamp", "", {}}, {low, x, high}, "f32");
+    const std::size_t below = apply({"minimum", "", {}}, {x, high}, "f32");
+    apply({"maximum", "", {}}, {low, below}, "f32");
+    const std::size_t above = apply({"maximum", "", {}}, {x, low}, "f32");
+    apply({"minimum", "", {}}, {above, high}, "f32");
+    apply({"power", "", {}}, {x, constant("f32", once_in(3) ? "2" : "1", sizes)}, "f32");
+  }
+
+  void of_broadcasts() {
+    const std::string type = one_of<std::string>({"f32", "s32", "pred"});
+    const Index sizes = {from_to(1, 3), from_to(1, 3), from_to(1, 3)};
+    const auto wide = [&](const std::string& of) {
+      Index dimensions, own;
+      for (std::size_t k = 0; k < 3; ++k) {
+        if (once_in(2)) continue;
+        dimensions.push_back(static_cast<std::int64_t>(k));
+        own.push_back(sizes[k]);
+      }
+      const std::size_t x = once_in(4)
+                                ? constant(of, of == "pred" ? "true" : "3", own)
+                                : input(of, own, of == "pred" ? 0 : -5, of == "pred" ? 1 : 5);
+      return apply({"broadcast", "", {dimensions, sizes}}, {x}, of);
+    };
+    const std::size_t x = wide(type);
+    const std::size_t y = wide(type);
+    if (once_in(3)) {
+      apply({"select", "", {}}, {wide("pred"), x, y}, type);
+    } else if (once_in(2)) {
+      apply({"compare", one_of<std::string>({"LT", "NE", "GE"}), {}}, {x, y}, "pred");
+    } else {
+      const auto names = type == "pred" ? std::vector<std::string>{"and", "or", "xor"}
+                                        : std::vector<std::string>{"add", "subtract", "maximum",
+                                                                   "multiply", "minimum"};
+      apply({one_of(names), "", {}}, {x, y}, type);
+    }
+  }
+
+  void convolve() {
+    const std::int64_t batch = from_to(1, 2), features = from_to(1, 3), line = from_to(2, 4),
+                       results = from_to(1, 3), window = from_to(1, 2);
+    const auto shuffled = [&](std::string labels) {
+      std::shuffle(labels.begin(), labels.end(), random_);
+      return labels;
+    };
+    const std::string in = shuffled("bf0"), kernel = shuffled("oi0"), out = shuffled("bf0");
+    Index of_x, of_y, of_result;
+    for (const char each : in) of_x.push_back(each == 'b' ? batch : each == 'f' ? features : line);
+    for (const char each : kernel)
+      of_y.push_back(each == 'o' ? results : each == 'i' ? features : window);
+    for (const char each : out)
+      of_result.push_back(each == 'b' ? batch : each == 'f' ? results : line - window + 1);
+    Form form{"function",
+              fmt::format("convolution, dim_labels={}_{}->{}, window={{size={} stride=1 pad=0_0 "
+                          "lhs_dilate=1 rhs_dilate=1 rhs_reversal=0}}",
+                          in, kernel, out, window),
+              {of_x, of_y, of_result}};
+    const std::size_t x = input("f32", of_x);
+    apply(form, {x, input("f32", of_y)}, "f32");
+  }
+
+  void of_truth() {
+    const std::string type = integer_type();
+    const Index sizes = {2, 2};
+    const std::size_t truth = apply({"convert", "", {}}, {input("pred", sizes, 0, 1)}, type);
+    const std::size_t x = once_in(4) ? truth : integers(type, sizes);
+    apply({"multiply", "", {}},
+          once_in(2) ? std::vector<std::size_t>{truth, x} : std::vector<std::size_t>{x, truth},
+          type);
+  }
+
+  std::mt19937 random_;
+  Tensors tensors_;
+  std::map<std::size_t, Array> inputs_;
+  std::vector<Known> all_;
+  std::string steps_;
+  std::map<std::string, int> simplified_;
+};
+
+TEST_CASE("look-ups, bounded integers, broadcasts and convolutions are what they make") {
+  const char* const more = std::getenv("P2_RELATION_TIMES");
+  const auto programs = 4000U * (more == nullptr ? 1U : static_cast<unsigned>(std::atoi(more)));
+  std::map<std::string, int> simplified;
+  for (std::uint32_t seed = 0; seed < programs; ++seed) {
+    Laws laws(seed);
+    laws.run();
+    for (const auto& [opcode, count] : laws.simplified()) simplified[opcode] += count;
+  }
+  for (const char* opcode : {"clamp", "compare", "function", "gather", "maximum", "multiply",
+                             "power", "remainder", "scatter", "select"}) {
+    CAPTURE(opcode);
+    CHECK(simplified[opcode] > 300);
+  }
+}
+
+/// Tensors of one type, and their numbers.
+struct Lines {
+  Tensors tensors{{}};
+  std::size_t of(const Form& form, const std::vector<std::size_t>& operands,
+                 const char* kind = "float") {
+    return tensors.make(form, operands, kind).value();
+  }
+  std::size_t splat(const char* literal, const char* type, const Index& sizes) {
+    return of({"broadcast", "", {{}, sizes}}, {tensors.scalar(literal, type_called(type))},
+              kernel::xla::kind_of(type_called(type)).c_str());
+  }
+};
+
+TEST_CASE("a comparison is decided by what positions can be, in their type") {
+  Lines lines;
+  const std::size_t truth = lines.splat("true", "pred", {4});
+  const auto compared = [&](const char* direction, const char* bound, const char* type = "s32",
+                            std::int64_t size = 4) {
+    const std::size_t iota = lines.of({"iota", "", {{0}, {size}}}, {}, type);
+    return lines.of({"compare", direction, {}}, {iota, lines.splat(bound, type, {size})}, "pred");
+  };
+  CHECK(compared("GE", "0") == truth);
+  CHECK(compared("LE", "3") == truth);
+  CHECK(compared("LT", "4") == truth);
+  CHECK(compared("NE", "-1") == truth);
+  CHECK(compared("LT", "0") == lines.splat("false", "pred", {4}));
+  for (const auto& [direction, bound] :
+       {std::pair("LE", "2"), std::pair("LT", "3"), std::pair("GE", "1"), std::pair("GT", "0"),
+        std::pair("EQ", "3"), std::pair("NE", "0")}) {
+    CAPTURE(direction);
+    CHECK(lines.tensors.at(compared(direction, bound)).form.opcode == "compare");
+  }
+  // Positions that the type does not count wrap around, or are rounded.
+  CHECK(lines.tensors.at(compared("GE", "0", "s8", 200)).form.opcode == "compare");
+  CHECK(lines.tensors.at(compared("GE", "0", "s8", 128)).form.opcode == "broadcast");
+  const std::size_t real = lines.of({"iota", "", {{0}, {4}}}, {});
+  const std::size_t least =
+      lines.of({"compare", "GE", {}}, {real, lines.splat("0", "f32", {4})}, "pred");
+  CHECK(lines.tensors.at(least).form.opcode == "compare");
+}
+
+TEST_CASE("a look-up of all that there is does not depend on the index, an update does") {
+  Lines lines;
+  const std::size_t x = lines.tensors.input(0, shape_of("f32", {4, 1}));
+  const std::size_t data = lines.tensors.input(1, shape_of("s32", {1}));
+  const std::size_t zero = lines.splat("0", "s32", {1});
+  const Form gather{"gather", "", {{0}, {1}, {1}, {}, {}, {0}, {4, 1}}};
+  const std::size_t column = lines.of({"reshape", "", {{4}}}, {x});
+  CHECK(lines.of(gather, {x, zero}) == column);
+  CHECK(lines.of(gather, {x, data}) == column);
+  const std::size_t updates = lines.tensors.input(2, shape_of("f32", {4}));
+  const std::size_t none = lines.splat("0", "f32", {4, 1});
+  const Form add{"scatter", "add", {{0}, {1}, {1}, {}, {}, {0}}};
+  CHECK(lines.of(add, {none, zero, updates}) == lines.of({"reshape", "", {{4, 1}}}, {updates}));
+  // An index beyond the array leaves it as it is.
+  CHECK(lines.tensors.at(lines.of(add, {none, data, updates})).form.opcode == "scatter");
+  const std::size_t one = lines.splat("1", "s32", {1});
+  CHECK(lines.tensors.at(lines.of(add, {none, one, updates})).form.opcode == "scatter");
+  Form most = add;
+  most.text = "maximum";
+  CHECK(lines.tensors.at(lines.of(most, {none, zero, updates})).form.opcode == "scatter");
+  // Of a part of what there is the index matters.
+  const Form part{"gather", "", {{0}, {}, {0}, {}, {}, {1}, {3}}};
+  const std::size_t y = lines.tensors.input(3, shape_of("f32", {4}));
+  const std::size_t scalar = lines.tensors.input(4, shape_of("s32", {1}));
+  CHECK(lines.tensors.at(lines.of(part, {y, scalar})).form.opcode == "gather");
+}
+
+TEST_CASE("what is cut off at bounds that cross is not turned round") {
+  Lines lines;
+  const std::size_t x = lines.tensors.input(0, shape_of("f32", {4}));
+  const auto splat = [&](const char* literal) { return lines.splat(literal, "f32", {4}); };
+  const auto above = [&](const char* low, const char* high) {
+    return lines.of({"maximum", "", {}},
+                    {splat(low), lines.of({"minimum", "", {}}, {x, splat(high)})});
+  };
+  const auto below = [&](const char* low, const char* high) {
+    return lines.of({"minimum", "", {}},
+                    {splat(high), lines.of({"maximum", "", {}}, {x, splat(low)})});
+  };
+  CHECK(above("-1", "1") == below("-1", "1"));
+  CHECK(above("1", "1") == below("1", "1"));
+  CHECK(above("2", "1") != below("2", "1"));
+  CHECK(lines.of({"clamp", "", {}}, {splat("2"), x, splat("1")}) == below("2", "1"));
+}
+
+}  // namespace
+}  // namespace p2::hlo::small
