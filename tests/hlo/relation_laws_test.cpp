@@ -418,5 +418,38 @@ TEST_CASE("what is cut off at bounds that cross is not turned round") {
   CHECK(lines.of({"clamp", "", {}}, {splat("2"), x, splat("1")}) == below("2", "1"));
 }
 
+TEST_CASE("unsigned integers beyond 2^63 are no negative ones") {
+  Lines lines;
+  const std::size_t most = lines.splat("18446744073709551615", "u64", {4});
+  const std::size_t half = lines.splat("9223372036854775808", "u64", {4});
+  const std::size_t zero = lines.splat("0", "u64", {4});
+  const std::size_t iota = lines.of({"iota", "", {{0}, {4}}}, {}, "u64");
+  const std::size_t truth = lines.splat("true", "pred", {4});
+  for (const std::size_t large : {most, half}) {
+    for (const std::size_t other : {zero, iota}) {
+      CHECK(lines.of({"compare", "LT", {}}, {large, other}, "pred") != truth);
+      CHECK(lines.of({"compare", "GT", {}}, {other, large}, "pred") != truth);
+    }
+  }
+  CHECK(lines.of({"convert", "", {}}, {most}) != lines.splat("-1", "f32", {4}));
+}
+
+TEST_CASE("an attribute with others in its value is none of these") {
+  Lines lines;
+  const std::size_t x = lines.tensors.input(0, shape_of("f32", {2, 4, 3}));
+  const std::size_t kernel = lines.tensors.input(1, shape_of("f32", {1, 3, 3}));
+  const auto convolution = [&](const std::string& labels) {
+    return lines.of({"function",
+                     "convolution, " + labels + ", window={size=1}",
+                     {{2, 4, 3}, {1, 3, 3}, {2, 4, 3}}},
+                    {x, kernel});
+  };
+  const std::size_t turned = convolution("dim_labels=b0f_0oi->b0f");
+  CHECK(lines.tensors.at(turned).operands[1] == lines.of({"transpose", "", {{0, 2, 1}}}, {kernel}));
+  const std::size_t twice =
+      convolution("algorithm=a, dim_labels=b0f_0oi->b0f, dim_labels=b0f_0io->b0f");
+  CHECK(lines.tensors.at(twice).operands[1] == kernel);
+}
+
 }  // namespace
 }  // namespace p2::hlo::small

@@ -184,6 +184,10 @@ std::string description_of(const Module& module, const Instruction& instruction,
     const bool is_hint = key == "frontend_attributes" || key == "sharding" ||
                          key == "backend_config" || key == "control-predecessors";
     if (key == "metadata" || (is_hint && instruction.opcode != "custom-call")) continue;
+    // Nor is a value that looks like several attributes.
+    const std::size_t next = value.find(", ");
+    if (!is_hint && next != std::string::npos && value.find('=', next) != std::string::npos)
+      not_covered("several attributes under " + key);
     text += ", " + key + "=";
     const bool is_list = value.starts_with('{');
     if (!names_computations(key)) {

@@ -130,6 +130,7 @@ std::optional<std::size_t> Tensors::canonical_convolution(const Form& form,
   constexpr std::string_view kKey = ", dim_labels=";
   const std::size_t at_labels = form.text.find(kKey);
   if (!form.text.starts_with("convolution,") || at_labels == std::string::npos ||
+      form.text.find(kKey, at_labels + 1) != std::string::npos ||
       operands.size() != 2 || form.numbers.size() != 3)
     return std::nullopt;
   const std::size_t begin = at_labels + kKey.size();

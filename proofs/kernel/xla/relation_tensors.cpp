@@ -313,7 +313,9 @@ std::optional<std::int64_t> Tensors::integer(std::size_t number) const {
   if (tensor.form.opcode != "constant" || !tensor.sizes.empty() || tensor.kind == "float" ||
       tensor.form.text.starts_with("of the name "))
     return std::nullopt;
-  return integers_in(tensor.form.text).at(0);
+  const std::int64_t value = integers_in(tensor.form.text).at(0);
+  // Those of u64 beyond 2^63 are written as what they are modulo 2^64.
+  return value < 0 && tensor.kind == "u64" ? std::nullopt : std::optional(value);
 }
 
 std::optional<std::size_t> Tensors::make(Form form, std::vector<std::size_t> operands,
