@@ -3,6 +3,8 @@
 #include "proofs/certificate/relation_search.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace p2 {
 namespace {
@@ -140,7 +142,8 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
   } else if (opcode == "reshape") {
     if (of_[here.operands[0]].empty())
       request(here.operands[0], reshaped(own_sizes(node), sizes, own_sizes(here.operands[0])));
-    derive_all(node, {of_[here.operands[0]]}, sizes);
+    if (derive_all(node, {of_[here.operands[0]]}, sizes)) return;
+    for (const std::size_t fact : Numbers(of_[here.operands[0]])) by_parts(node, fact, sizes);
   } else if (opcode == "reduce" && here.operands.size() == 2) {
     Index operand = own_sizes(here.operands[0]);
     const Index along = here.instruction->numbers("dimensions");
@@ -221,6 +224,7 @@ void RelationSearch::relate(std::size_t node) {
   const Numbers first = of_[here.operands[0]];
   if (!here.is_function) {
     for (const std::size_t fact : first) derive(node, {fact}, {});
+    if (of_[node].empty() && opcode == "all-reduce") sums(node, first);
     return;
   }
   if (is_elementwise(opcode)) {
@@ -265,8 +269,8 @@ void RelationSearch::relate(std::size_t node) {
     const Numbers joined = made_of(modules_.facts()[choices[0][0]].tensor, opcode);
     if (joined.empty() || joined[0] >= whole_) return;
   }
-  const bool found = derive_all(node, choices, {});
-  if (found) return;
+  if (derive_all(node, choices, {})) return;
+  if (opcode == "dot") return dots(node);
   if (!kernel::xla::is_one_of(opcode, {"complex", "map", "reduce", "sort"})) return;
   // Arrays that are sorted or reduced together are cut alike.
   for (std::size_t k = 1; k < here.operands.size(); ++k) {
@@ -545,6 +549,89 @@ std::vector<std::pair<std::int64_t, std::int64_t>> RelationSearch::runs_of(std::
   return runs;
 }
 
+void RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& sizes) {
+  // Of every dimension that is cut, the number of the device's part, and what is in it.
+  Index whole, own;
+  const std::size_t operand = modules_.local().nodes[node].operands[0];
+  for (std::size_t k = 0; k < own_sizes(operand).size(); ++k) {
+    const std::int64_t here = own_sizes(operand)[k];
+    const std::int64_t all = sizes_of(fact)[k];
+    const bool is_cut = here > 0 && here < all && all % here == 0;
+    if (is_cut) {
+      whole.push_back(all / here);
+      own.push_back(1);
+    }
+    whole.push_back(is_cut ? here : all);
+    own.push_back(here);
+  }
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    for (std::size_t to = 0; own[k] == 1 && whole[k] > 1 && to < own.size(); ++to) {
+      Index order;
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        if (i != k) order.push_back(static_cast<std::int64_t>(i));
+      }
+      order.insert(order.begin() + static_cast<std::ptrdiff_t>(to), static_cast<std::int64_t>(k));
+      Index hint = sizes;
+      for (const Index* list : {&std::as_const(whole), &std::as_const(own), &std::as_const(order)})
+        hint.insert(hint.end(), list->begin(), list->end());
+      if (to != k && derive(node, {fact}, hint)) return;
+    }
+  }
+}
+
+void RelationSearch::sums(std::size_t node, const Numbers& facts) {
+  const std::size_t operand = modules_.local().nodes[node].operands[0];
+  for (const std::size_t fact : facts) {
+    for (std::size_t k = 0; k < own_sizes(operand).size(); ++k) {
+      const std::int64_t own = own_sizes(operand)[k];
+      if (own == sizes_of(fact)[k] || own == 0 || sizes_of(fact)[k] % own != 0) continue;
+      if (derive(operand, {fact}, {static_cast<std::int64_t>(k), 0}))
+        derive(node, {of_[operand].back()}, {});
+    }
+  }
+}
+
+void RelationSearch::dots(std::size_t node) {
+  const Node& here = modules_.local().nodes[node];
+  const auto& dot = *here.instruction;
+  for (std::size_t side = 0; side < 2; ++side) {
+    const std::size_t operand = here.operands[side];
+    const std::string names[] = {side == 0 ? "lhs_" : "rhs_", side == 0 ? "rhs_" : "lhs_"};
+    for (const std::size_t other : Numbers(of_[here.operands[1 - side]])) {
+      if (of_[operand].empty()) return;
+      // One dimension is left for what the other operand does not have.
+      Index sizes(own_sizes(operand).size(), 0);
+      double left = 1;
+      for (const std::int64_t each : sizes_of(of_[operand][0])) left *= static_cast<double>(each);
+      for (const char* kind : {"batch_dims", "contracting_dims"}) {
+        const Index own = dot.numbers(names[0] + kind);
+        const Index of = dot.numbers(names[1] + kind);
+        for (std::size_t k = 0; k < own.size(); ++k) {
+          const std::int64_t size = sizes_of(other).at(static_cast<std::size_t>(of.at(k)));
+          sizes.at(static_cast<std::size_t>(own[k])) = size;
+          left /= static_cast<double>(size);
+        }
+      }
+      const auto free = std::find(sizes.begin(), sizes.end(), 0);
+      if (free == sizes.end() || std::count(sizes.begin(), sizes.end(), 0) != 1 || left < 1 ||
+          left != std::floor(left))
+        continue;
+      *free = static_cast<std::int64_t>(left);
+      request(operand, sizes);
+    }
+  }
+  derive_all(node, {of_[here.operands[0]], of_[here.operands[1]]}, {});
+}
+
+bool RelationSearch::is_plain(std::size_t node) const {
+  return std::ranges::any_of(of_[node], [&](std::size_t fact) {
+    return std::ranges::all_of(modules_.facts()[fact].places, [&](std::size_t place) {
+      return std::ranges::all_of(modules_.places().at(place).devices,
+                                 [](const auto& segments) { return segments.size() <= 1; });
+    });
+  });
+}
+
 void RelationSearch::reshapes(std::size_t node, const Numbers& facts) {
   const Node& here = modules_.local().nodes[node];
   for (const std::size_t fact : facts) {
@@ -569,7 +656,7 @@ void RelationSearch::reshapes(std::size_t node, const Numbers& facts) {
     }
     bool found = false;
     for (const Index& sizes : candidates) found = derive(node, {fact}, sizes) || found;
-    if (!found) derive(node, {fact}, guess);
+    if (!found || !is_plain(node)) derive(node, {fact}, guess);
     // Of a batch every device may have one element.
     const Index& own = own_sizes(here.operands[0]);
     bool has_one = false;

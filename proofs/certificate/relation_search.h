@@ -119,6 +119,14 @@ class RelationSearch {
   void by_counted(std::size_t node, const Numbers& facts);
   void broadcasts(std::size_t node, const Numbers& facts);
   void reshapes(std::size_t node, const Numbers& facts);
+  /// As a reshape that moves what is one part of a dimension here, to a tensor of these sizes.
+  void by_parts(std::size_t node, std::size_t fact, const Index& sizes);
+  /// Of an all-reduce of parts that are side by side.
+  void sums(std::size_t node, const Numbers& facts);
+  /// A dot of operands in wholes of sizes that fit each other.
+  void dots(std::size_t node);
+  /// Whether a fact about the node has one segment at most of every dimension on every device.
+  bool is_plain(std::size_t node) const;
   /// Where an array has several segments of the whole, how long they are and how far apart there;
   /// of every dimension.
   std::vector<std::pair<std::int64_t, std::int64_t>> runs_of(std::size_t fact) const;

@@ -27,6 +27,7 @@ void make_seen(SmallProgram& program, Choices& choices) {
       step.seen.push_back(hint);
     }
     step.seen.push_back({static_cast<std::int64_t>(along)});
+    step.seen.push_back({static_cast<std::int64_t>(along), 0});
   }
   program.add(std::move(step));
 }

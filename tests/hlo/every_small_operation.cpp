@@ -233,6 +233,35 @@ void make_iota(SmallProgram& program, Choices& choices) {
   }
 }
 
+/// Of a reshape to `sizes` in the whole that moves one part of a dimension, of one index here.
+std::vector<Index> hints_by_parts(const Step& from, const Index& sizes) {
+  Index whole, own;
+  for (std::size_t k = 0; k < from.sizes.size(); ++k) {
+    const std::int64_t here = from.sizes[k], all = from.axes[k].whole;
+    if (here > 0 && all % here == 0) {
+      whole.push_back(all / here);
+      own.push_back(1);
+    }
+    whole.push_back(here > 0 && all % here == 0 ? here : all);
+    own.push_back(here);
+  }
+  std::vector<Index> hints;
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    for (std::size_t to = 0; to < own.size(); ++to) {
+      Index order;
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        if (i != k) order.push_back(static_cast<std::int64_t>(i));
+      }
+      order.insert(order.begin() + static_cast<std::ptrdiff_t>(to), static_cast<std::int64_t>(k));
+      Index hint = sizes;
+      for (const Index& list : {whole, own, order})
+        hint.insert(hint.end(), list.begin(), list.end());
+      hints.push_back(std::move(hint));
+    }
+  }
+  return hints;
+}
+
 void make_reshape(SmallProgram& program, Choices& choices) {
   const std::size_t x = one_held(program, choices, 3, {"f32"}, true);
   const Step from = program.at(x);
@@ -250,6 +279,8 @@ void make_reshape(SmallProgram& program, Choices& choices) {
           step.hints.push_back(hint);
           step.hints.back()[k] *= 2;
         }
+        if (rank > 2) continue;
+        for (Index& parts : hints_by_parts(from, hint)) step.hints.push_back(std::move(parts));
       }
       if (!step.hints.empty()) program.add(std::move(step));
     }

@@ -331,6 +331,48 @@ std::vector<Pair> compiled_pairs() {
        "a. -> a", either, either},
       // 27: what is added at labels was put into one column before
       {labels("4"), labels("2"), "a.. -> a."},
+      // 28: the gradient of an embedding whose rows are cut, of labels that are gathered as numbers
+      // of the device's rows
+      {"  i = s32[4,1] parameter(0)\n  u = f32[4,3] parameter(1)\n" + zero +
+           "  zs = f32[8,3] broadcast(z), dimensions={}\n"
+           "  ROOT y = f32[8,3] scatter(zs, i, u), update_window_dims={1}, "
+           "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+           "to_apply=add\n",
+       "  i = s32[2,1] parameter(0)\n  u = f32[2,3] parameter(1)\n" + zero +
+           "  zs = f32[4,3] broadcast(z), dimensions={}\n  id = u32[] partition-id()\n"
+           "  t = u32[4] constant({0, 0, 1, 1})\n"
+           "  r = u32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n"
+           "  s = s32[1] convert(r)\n  four = s32[1] constant({4})\n"
+           "  o = s32[1] multiply(s, four)\n  p = s32[] reshape(o)\n"
+           "  os = s32[2,1] broadcast(p), dimensions={}\n  j = s32[2,1] subtract(i, os)\n"
+           "  k = s32[4,1] all-gather(j), dimensions={0}, " +
+           std::string(kAlongB) +
+           "\n"
+           "  v = f32[4,3] all-gather(u), dimensions={0}, " +
+           std::string(kAlongB) +
+           "\n"
+           "  ROOT y = f32[4,3] scatter(zs, k, v), update_window_dims={1}, "
+           "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+           "to_apply=add\n",
+       "b. b. -> a."},
+      // 29: the sum over a batch of which every device has one element
+      {"  x = f32[2,4] parameter(0)\n" + zero +
+           "  n = f32[2,4] negate(x)\n"
+           "  ROOT y = f32[4] reduce(n, z), dimensions={0}, to_apply=add\n",
+       "  x = f32[1,4] parameter(0)\n  n = f32[1,4] negate(x)\n  l = f32[4] reshape(n)\n"
+       "  ROOT y = f32[4] all-reduce(l), " +
+           sum_a,
+       "a. -> ."},
+      // 30: a product over all elements of a batch of which every device has one, moved behind
+      // others
+      {"  x = f32[2,3,4] parameter(0)\n  w = f32[2,4,5] parameter(1)\n"
+       "  ROOT y = f32[3,5] dot(x, w), lhs_contracting_dims={0,2}, rhs_contracting_dims={0,1}\n",
+       "  x = f32[1,3,4] parameter(0)\n  w = f32[1,4,5] parameter(1)\n"
+       "  l = f32[3,4] reshape(x)\n  r = f32[4,5] reshape(w)\n"
+       "  d = f32[3,5] dot(l, r), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+       "  ROOT y = f32[3,5] all-reduce(d), " +
+           sum_a,
+       "a.. a.. -> .."},
   };
 }
 

@@ -94,7 +94,18 @@ TEST_CASE("modules are related as compilers write them, and not where these diff
        {26, "constant(false)", "constant(true)"},
        {27, "n = s32[] constant(0)", "n = s32[] constant(1)"},
        {27, "constant(-0.25)", "constant(0.25)"},
-       {27, "z = f32[] constant(0)", "z = f32[] constant(1)"}});
+       {27, "z = f32[] constant(0)", "z = f32[] constant(1)"},
+       {28, "constant({0, 0, 1, 1})", "constant({0, 1, 0, 1})"},
+       {28, "constant({4})", "constant({3})"},
+       {28, "replica_groups={{0,1},{2,3}}", "replica_groups={{0,2},{1,3}}"},
+       {28, "replica_groups={{0,1},{2,3}}", "replica_groups={{1,0},{3,2}}"},
+       {29, "replica_groups={{0,2},{1,3}}", "replica_groups={{0,1},{2,3}}"},
+       {29, "to_apply=add", "to_apply=maximum"},
+       {29, "reshape(n)", "reshape(x)"},
+       {30, "  r = f32[4,5] reshape(w)",
+        "  v = f32[1,4,5] reverse(w), dimensions={1}\n  r = f32[4,5] reshape(v)"},
+       {30, "replica_groups={{0,2},{1,3}}", "replica_groups={{0,1},{2,3}}"},
+       {30, "to_apply=add", "to_apply=maximum"}});
   // What every tile begins with is added once for every tile.
   Pair begun = pairs[12];
   for (std::string* text : {&begun.before, &begun.after})

@@ -486,8 +486,11 @@ class RelatedModules {
   std::optional<Fact> elementwise(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> moved(const Node& node, Form form, const Facts& facts, const Index& hint);
   std::optional<Fact> reshaped(const Node& node, const Fact& fact, const Index& sizes);
+  std::optional<Fact> gathered_view(const Node& node, const Fact& fact);
   std::optional<Fact> broadcast_with(const Node& node, const Form& form, const Fact& fact,
                                      const Index& hint);
+  std::optional<Fact> seen_as_sum(const Node& node, const Fact& fact, const Index& hint);
+  std::optional<Fact> reshaped_by_parts(const Node& node, const Fact& fact, const Index& hint);
   std::optional<Index> as_broadcast(const Index& own, const Fact& fact, const Index& sizes) const;
   std::optional<Fact> sliced(const Node& node, const Form& form, const Fact& fact,
                              const Index& hint);

@@ -317,6 +317,29 @@ std::optional<Fact> RelatedModules::collective(const Node& node, const Fact& fac
   return result;
 }
 
+/// What devices gather of an index less one number, or of a condition on one, that is the same of
+/// all members of a group.
+std::optional<Fact> RelatedModules::gathered_view(const Node& node, const Fact& fact) {
+  const Communication* const communication = this->communication(node);
+  const View& view = *fact.view;
+  if (communication == nullptr || communication->opcode != "all-gather" ||
+      tensors_.varies(fact.tensor) ||
+      (view.kind != View::Kind::Minus && view.kind != View::Kind::Within))
+    return std::nullopt;
+  for (const auto& group : communication->groups) {
+    for (const std::size_t each : group) {
+      const bool is_same = view.from.at(each) == view.from.at(group[0]) &&
+                           (view.to.empty() || view.to.at(each) == view.to.at(group[0]));
+      if (!is_same) return std::nullopt;
+    }
+  }
+  Fact plain = fact;
+  plain.view.reset();
+  auto result = communicated(places_, *communication, node, plain);
+  if (result) result->view = view;
+  return result;
+}
+
 const Communication* RelatedModules::communication(const Node& node) {
   const Instruction& instruction = *node.instruction;
   std::string opcode = instruction.opcode;

@@ -60,6 +60,8 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
       facts.push_back(&facts_[each]);
     }
     const bool is_border = list.size() == 1 && hint.size() == 1;
+    if (list.size() == 1 && hint.size() == 2)
+      return checked(number, seen_as_sum(node, *facts[0], hint));
     return checked(number, is_border ? seen_as(*facts[0], hint) : seen_in(node, facts, hint));
   }
   if (local_.results.contains(number)) return after_loop(number, list, hint);
@@ -110,8 +112,8 @@ std::optional<Fact> RelatedModules::rule_of(const Node& node, const Facts& facts
   } else if (!node.is_function) {
     if (const auto id = facts.empty() && has_own_ ? whole_.number_of_device(node) : std::nullopt)
       result = Fact{0, *id, {}, {}};
-    if (facts.size() == 1 && node.operands.size() == 1 && !facts[0]->view)
-      result = collective(node, *facts[0]);
+    if (facts.size() == 1 && node.operands.size() == 1)
+      result = facts[0]->view ? gathered_view(node, *facts[0]) : collective(node, *facts[0]);
   } else {
     const std::vector<Index> operands = sizes_of(local_.nodes, node);
     const Form form = form_of(local_.module, node, operands);
@@ -253,6 +255,7 @@ std::optional<Fact> RelatedModules::moved(const Node& node, Form form, const Fac
   }
   const Fact& fact = *facts.at(0);
   if (opcode == "reshape") {
+    if (hint.size() > sizes.size()) return reshaped_by_parts(node, fact, hint);
     if (auto same = reshaped(node, fact, hint)) return same;
     const auto dimensions = as_broadcast(sizes, fact, hint);
     return dimensions ? moved(node, {"broadcast", "", {*dimensions, sizes}}, facts, hint)
@@ -316,6 +319,68 @@ std::optional<Fact> RelatedModules::broadcast_with(const Node& node, const Form&
   const auto operand = reshaped(wide, fact, sizes);
   if (!operand) return std::nullopt;
   return moved(node, {"broadcast", "", {list, own}}, {&*operand}, Index(hint.begin(), end));
+}
+
+/// What devices have each a part of, side by side along a dimension, is one summand each of the sum
+/// of all parts. `hint`: the dimension, and 0.
+std::optional<Fact> RelatedModules::seen_as_sum(const Node& node, const Fact& fact,
+                                                const Index& hint) {
+  const auto along = static_cast<std::size_t>(hint[0]);
+  const Type& type = node.shape.type;
+  if (hint[0] < 0 || along >= fact.places.size() || hint[1] != 0 || fact.partial || fact.view ||
+      fact.share || (!type.is_float() && !type.is_integer()))
+    return std::nullopt;
+  const Place& place = places_.at(fact.places[along]);
+  if (place.size < 1 || place.whole % place.size != 0) return std::nullopt;
+  const auto at = static_cast<std::ptrdiff_t>(along);
+  Index sizes = tensors_.at(fact.tensor).sizes;
+  sizes[along] = place.size;
+  sizes.insert(sizes.begin() + at, place.whole / place.size);
+  Node parts = node;
+  parts.shape.sizes.insert(parts.shape.sizes.begin() + at, 1);
+  const auto split = reshaped(parts, fact, sizes);
+  if (!split || places_.is_free(split->places[along])) return std::nullopt;
+  std::vector<std::size_t> kept = split->places;
+  kept.erase(kept.begin() + at);
+  const auto partial = places_.reduced(Op::Add, kept, {split->places[along]}, budget_);
+  if (!partial || !*partial) return std::nullopt;
+  const Fact zero{0, tensors_.zeros_of(kind_of(type), {}), {}, {}};
+  return made(node, {"reduce", "add", {{hint[0]}}}, {&*split, &zero}, std::move(kept), *partial);
+}
+
+/// A reshape moves what has one index here, whatever it has in the whole: it is one to parts of
+/// dimensions, a transpose that keeps the others in order, and a reshape. `hint`: the sizes, then
+/// of all parts those in the whole, those here, and the order.
+std::optional<Fact> RelatedModules::reshaped_by_parts(const Node& node, const Fact& fact,
+                                                      const Index& hint) {
+  const std::size_t rank = node.shape.sizes.size();
+  const std::size_t count = (hint.size() - rank) / 3;
+  if (hint.size() != rank + 3 * count) return std::nullopt;
+  const auto list = [&](std::size_t begin, std::size_t size) {
+    return Index(hint.begin() + static_cast<std::ptrdiff_t>(begin),
+                 hint.begin() + static_cast<std::ptrdiff_t>(begin + size));
+  };
+  Node parts = node;
+  parts.shape.sizes = list(rank + count, count);
+  const Index order = list(rank + 2 * count, count);
+  Node turned = parts;
+  std::vector<bool> used(count, false);
+  std::int64_t last = -1;
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::int64_t each = order[k];
+    if (each < 0 || each >= std::ssize(order) || used[static_cast<std::size_t>(each)])
+      return std::nullopt;
+    used[static_cast<std::size_t>(each)] = true;
+    turned.shape.sizes[k] = element_of(parts.shape.sizes, each);
+    if (turned.shape.sizes[k] == 1) continue;
+    if (each < last) return std::nullopt;
+    last = each;
+  }
+  const auto split = reshaped(parts, fact, list(rank, count));
+  if (!split) return std::nullopt;
+  const auto moved = made(turned, {"transpose", "", {order}}, {&*split},
+                          picked(split->places, order), split->partial);
+  return moved ? reshaped(node, *moved, list(0, rank)) : std::nullopt;
 }
 
 /// Of a reshape that only adds dimensions of one index, of a tensor that has more of them, those of

@@ -64,6 +64,7 @@ class Tensors {
   explicit Tensors(std::set<std::string> equal) : equal_(std::move(equal)) {}
 
   std::size_t input(std::size_t number, const Shape& shape);
+  std::size_t zeros_of(const std::string& kind, const Index& sizes);
   /// Nothing where the operands do not fit.
   std::optional<std::size_t> make(Form form, std::vector<std::size_t> operands,
                                   const std::string& kind);
@@ -201,7 +202,6 @@ class Tensors {
   std::optional<std::size_t> scatter_of_all(const Form& form,
                                             const std::vector<std::size_t>& operands,
                                             const std::string& kind);
-  std::size_t zeros_of(const std::string& kind, const Index& sizes);
   // relation_tensors.cpp
   std::optional<std::size_t> simplified(const Form& form, const std::vector<std::size_t>& operands,
                                         const std::string& kind);
