@@ -25,7 +25,8 @@ struct ClosedLoop {
 };
 
 /// Finds facts about the nodes of a module from inputs to outputs, each with the rules of the
-/// checker. What is tried for an operation stands in relation_candidates.cpp.
+/// checker. What is tried for an operation stands in relation_candidates.cpp and
+/// slice_candidates.cpp.
 class RelationSearch {
  public:
   using Numbers = std::vector<std::size_t>;
