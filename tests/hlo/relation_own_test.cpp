@@ -217,7 +217,7 @@ bool is_seen_otherwise(kernel::xla::RelatedModules& modules, std::size_t node, s
   others[0].partial = modules.places().partial({Op::Add, kernel::xla::Numbering(kDevices), alone});
   others[1].view.emplace();
   others[2].share.emplace();
-  bool is_so = modules.follows(node, {fact}, {}) || modules.follows(node, {fact}, {hint[0], 0});
+  bool is_so = modules.follows(node, {fact}, {}) || modules.follows(node, {fact}, {hint[0], 1});
   for (Fact& each : others)
     is_so = modules.follows(node, {modules.add(std::move(each))}, hint) || is_so;
   return is_so;
@@ -277,6 +277,12 @@ std::string derived(kernel::xla::RelatedModules& modules, const std::vector<Arra
         if (counts.of_borders % 32 == 1 && counts.of_borders > before)
           CHECK(!is_seen_otherwise(modules, node, fact, hint));
       }
+    }
+    // Parts side by side as summands.
+    const std::vector<std::size_t> own = facts[node];
+    for (const std::size_t fact : own) {
+      for (std::int64_t along = 0; along < std::ssize(known.shape.sizes); ++along)
+        try_to(node, {fact}, {along, 0}, 9);
     }
   }
   return wrong;
