@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace p2 {
 namespace {
@@ -118,15 +117,15 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
     derive(node, {}, sizes);
   } else if (opcode == "broadcast") {
     Index operand;
-    for (const std::int64_t each : here.instruction->numbers("dimensions"))
+    const Index dimensions = here.instruction->numbers("dimensions");
+    for (const std::int64_t each : dimensions)
       operand.push_back(sizes.at(static_cast<std::size_t>(each)));
     request(here.operands[0], operand);
     if (derive_all(node, {with_sizes(here.operands[0], operand)}, sizes)) return;
     // Dimensions of one index may be parts of the operand's.
     Index hint = sizes;
     for (std::size_t k = 0; k < sizes.size(); ++k) {
-      if (own_sizes(node)[k] == 1 && sizes[k] > 1 &&
-          !contains(here.instruction->numbers("dimensions"), k))
+      if (own_sizes(node)[k] == 1 && sizes[k] > 1 && !contains(dimensions, k))
         hint.push_back(static_cast<std::int64_t>(k));
     }
     if (hint.size() > sizes.size()) derive_all(node, {of_[here.operands[0]]}, hint);
@@ -250,6 +249,7 @@ void RelationSearch::relate(std::size_t node) {
     for (const std::size_t fact : first) derive(node, {fact}, {});
     if (!of_[node].empty() && !modules_.has_own()) return;
   }
+  const bool is_scatter = opcode == "scatter" && here.operands.size() == 3;  // of one array
   std::vector<Numbers> choices;
   for (std::size_t k = 0; k < here.operands.size(); ++k) {
     const std::size_t each = here.operands[k];
@@ -257,7 +257,7 @@ void RelationSearch::relate(std::size_t node) {
       for (const std::size_t tensor : made_of(SIZE_MAX, opcode))
         request(each, modules_.tensors().at(tensor).sizes);
     }
-    if (opcode == "scatter" && k == 2) {
+    if (is_scatter && k == 2) {
       for (const std::size_t fact : choices[0]) request(each, likely_updates(here, fact));
     }
     if (of_[each].empty()) request(each, likely_sizes(here, k));
@@ -270,7 +270,7 @@ void RelationSearch::relate(std::size_t node) {
     if (joined.empty() || joined[0] >= whole_) return;
   }
   bool found = false;
-  if (opcode == "scatter" && here.operands.size() == 3) {
+  if (is_scatter) {
     for (const std::size_t fact : choices[0]) {
       const Numbers updates = with_sizes(here.operands[2], likely_updates(here, fact));
       found = derive_all(node, {{fact}, choices[1], updates}, {}) || found;
@@ -408,8 +408,8 @@ void RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& s
       }
       order.insert(order.begin() + static_cast<std::ptrdiff_t>(to), static_cast<std::int64_t>(k));
       Index hint = sizes;
-      for (const Index* list : {&std::as_const(whole), &std::as_const(own), &std::as_const(order)})
-        hint.insert(hint.end(), list->begin(), list->end());
+      for (const Index& list : {whole, own, order})
+        hint.insert(hint.end(), list.begin(), list.end());
       if (to != k && derive(node, {fact}, hint)) return;
     }
   }

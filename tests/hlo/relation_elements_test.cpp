@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tests/hlo/small_relations.h"
+#include "tests/hlo/made_tensors.h"
 
 namespace p2::hlo::small {
 namespace {
@@ -20,100 +20,63 @@ using kernel::xla::type_called;
 
 /// Tensors of [2,3], [2], [3] and scalars, real or truth values, with their elements. Inputs are
 /// neither zero nor near to it, so that nothing is infinite but by constants.
-class Expressions {
+class Expressions : private MadeTensors {
  public:
-  explicit Expressions(std::uint32_t seed) : random_(seed), tensors_({}) {}
+  using MadeTensors::MadeTensors;
+  using MadeTensors::simplified;
 
   void run() {
     for (const Index& sizes : kSizes) input(sizes);
     for (int k = 0; k < 16; ++k) step();
-    WholeTensors wholes(tensors_, inputs_);
-    for (const Known& each : all_) {
-      const Array& made = wholes.at(each.tensor);
-      REQUIRE(made.sizes == each.elements.sizes);
-      for (std::size_t k = 0; k < made.cells.size(); ++k) {
-        if (!is_same(made.cells[k], each.elements.cells[k]))
-          FAIL("tensor ", each.tensor, ", element ", k, ": ", made.cells[k], " is not ",
-               each.elements.cells[k], "; ", steps_);
-      }
-    }
+    check_elements();
   }
-  const std::map<std::string, int>& simplified() const { return simplified_; }
 
  private:
-  struct Known {
-    std::size_t tensor = 0;
-    Array elements;
-    std::string kind;
-  };
   inline static const std::vector<Index> kSizes = {{2, 3}, {2, 3}, {2}, {3}, {}};
 
-  std::size_t below(std::size_t end) { return random_() % end; }
-  template <typename T>
-  const T& one_of(const std::vector<T>& all) {
-    return all[below(all.size())];
+  /// Operands that are sorted are the same.
+  bool has_other_form(const Form& form, const std::vector<std::size_t>& operands,
+                      const Tensors::Tensor& made) const override {
+    const bool is_sorted = made.operands.size() == 2 && made.operands[0] == operands.back() &&
+                           made.operands[1] == operands[0];
+    return made.form != form || (made.operands != operands && !is_sorted);
   }
-
   std::size_t input(const Index& sizes) {
-    const std::size_t number = inputs_.size();
     Array array{sizes, {}};
     for (std::size_t k = 0; k < indices_of(sizes).size(); ++k) {
       const double size = 0.5 + static_cast<double>(below(1000)) / 500;
       array.cells.push_back(below(2) == 0 ? size : -size);
     }
-    inputs_[number] = array;
-    all_.push_back({tensors_.input(number, shape_of("f32", sizes)), array, "float"});
-    return all_.size() - 1;
+    return add_input(std::move(array), "f32");
   }
   std::size_t apply(const Form& form, const std::vector<std::size_t>& operands,
-                    const std::string& kind = "float") {
-    std::vector<std::size_t> numbers;
-    std::vector<const Array*> arrays;
-    for (const std::size_t each : operands) {
-      numbers.push_back(all_[each].tensor);
-      arrays.push_back(&all_[each].elements);
-    }
-    const auto made = tensors_.make(form, numbers, kind);
-    REQUIRE(made);
-    Array array = evaluate(form, arrays, tensors_.at(*made).sizes, kind);
-    const Tensors::Tensor& now = tensors_.at(*made);
-    const bool is_sorted = now.operands.size() == 2 && now.operands[0] == numbers.back() &&
-                           now.operands[1] == numbers[0];
-    if (now.form != form || (now.operands != numbers && !is_sorted)) ++simplified_[form.opcode];
-    steps_ +=
-        fmt::format("{} = {} {} {} of {}; ", *made, form.opcode, form.text, form.numbers, numbers);
-    all_.push_back({*made, std::move(array), kind});
-    return all_.size() - 1;
-  }
-  std::size_t scalar(const std::string& literal, const char* type) {
-    const Form form{"constant", literal, {}};
-    all_.push_back({tensors_.scalar(literal, type_called(type)), evaluate(form, {}, {}, type),
-                    type[0] == 'p' ? "pred" : "float"});
-    return all_.size() - 1;
+                    const std::string& type = "f32") {
+    return MadeTensors::apply(form, operands, type);
   }
   /// Most often what was made last.
-  std::size_t some(const Index& sizes, const std::string& kind) {
+  std::size_t some(const Index& sizes, const std::string& type) {
     for (int tries = 0; tries < 40; ++tries) {
       const std::size_t k =
           below(3) == 0 ? below(all_.size()) : all_.size() - 1 - below(all_.size());
-      if (all_[k].elements.sizes == sizes && all_[k].kind == kind) return k;
+      if (all_[k].elements.sizes == sizes && all_[k].type == type) return k;
     }
-    return kind == "pred" ? condition(sizes) : input(sizes);
+    return type == "pred" ? condition(sizes) : input(sizes);
   }
-  std::size_t constant(const Index& sizes, const std::string& kind) {
+  std::size_t constant(const Index& sizes, const std::string& type) {
     static const std::vector<std::string> kReal = {"0",    "1",   "-1",   "0.5",   "3", "48",
                                                    "0.01", "inf", "-inf", "-0.25", "7", "nan"};
     static const std::vector<std::string> kTruth = {"true", "false"};
-    const bool is_truth = kind == "pred";
-    const std::size_t one = scalar(one_of(is_truth ? kTruth : kReal), is_truth ? "pred" : "f32");
-    return sizes.empty() ? one : apply({"broadcast", "", {{}, sizes}}, {one}, kind);
+    const bool is_truth = type == "pred";
+    const std::size_t one =
+        add_scalar(one_of(is_truth ? kTruth : kReal), is_truth ? "pred" : "f32");
+    return sizes.empty() ? one : apply({"broadcast", "", {{}, sizes}}, {one}, type);
   }
-  std::size_t operand(const Index& sizes, const std::string& kind) {
-    return below(3) == 0 ? constant(sizes, kind) : some(sizes, kind);
+  std::size_t operand(const Index& sizes, const std::string& type) {
+    return below(3) == 0 ? constant(sizes, type) : some(sizes, type);
   }
   /// Of numbers that are not nearly equal.
   std::size_t condition(const Index& sizes) {
-    const std::size_t other = below(2) == 0 ? input(sizes) : constant(sizes, "float");
+    const std::size_t other = below(2) == 0 ? input(sizes) : constant(sizes, "f32");
     return apply({"compare", one_of<std::string>({"LT", "GE", "EQ"}), {}}, {input(sizes), other},
                  "pred");
   }
@@ -133,21 +96,21 @@ class Expressions {
       case 2: {
         const std::string opcode = one_of<std::string>(
             {"add", "subtract", "multiply", "multiply", "divide", "divide", "maximum", "minimum"});
-        const std::size_t x = operand(sizes, "float");
-        apply({opcode, "", {}}, {x, operand(sizes, "float")});
+        const std::size_t x = operand(sizes, "f32");
+        apply({opcode, "", {}}, {x, operand(sizes, "f32")});
         return;
       }
       case 3: {
-        const std::size_t x = apply({"abs", "", {}}, {some(sizes, "float")});
+        const std::size_t x = apply({"abs", "", {}}, {some(sizes, "f32")});
         const std::size_t below = below_of(x, sizes);
-        apply({"divide", "", {}}, {operand(sizes, "float"), below});
+        apply({"divide", "", {}}, {operand(sizes, "f32"), below});
         return;
       }
       case 4: {
         const std::size_t where = operand(sizes, "pred");
-        const std::string kind = below(3) == 0 ? "pred" : "float";
-        const std::size_t x = operand(sizes, kind);
-        apply({"select", "", {}}, {where, x, below(5) == 0 ? x : operand(sizes, kind)}, kind);
+        const std::string type = below(3) == 0 ? "pred" : "f32";
+        const std::size_t x = operand(sizes, type);
+        apply({"select", "", {}}, {where, x, below(5) == 0 ? x : operand(sizes, type)}, type);
         return;
       }
       case 5:
@@ -160,26 +123,26 @@ class Expressions {
         return;
       case 6: {
         const bool is_row = below(2) == 0;
-        const std::size_t x = operand(is_row ? Index{2} : Index{3}, "float");
+        const std::size_t x = operand(is_row ? Index{2} : Index{3}, "f32");
         apply({"broadcast", "", {{is_row ? 0 : 1}, wide}}, {x});
         return;
       }
       case 7: {
         const std::size_t product =
-            apply({"multiply", "", {}}, {operand(wide, "float"), some(wide, "float")});
+            apply({"multiply", "", {}}, {operand(wide, "f32"), some(wide, "f32")});
         apply({"reduce", "add", {one_of<Index>({{0}, {1}, {0, 1}})}},
-              {below(3) == 0 ? some(wide, "float") : product, scalar("0", "f32")});
+              {below(3) == 0 ? some(wide, "f32") : product, add_scalar("0", "f32")});
         return;
       }
       case 8: {
         const std::string by = one_of<std::string>({"maximum", "minimum", "multiply", "add"});
         const Index along = one_of<Index>({{}, {}, {1}});
-        apply({"reduce", by, {along}}, {some(wide, "float"), constant({}, "float")});
+        apply({"reduce", by, {along}}, {some(wide, "f32"), constant({}, "f32")});
         return;
       }
       case 9: {
-        const std::size_t x = some(wide, "float");
-        const std::size_t y = below(4) == 0 ? some(wide, "float") : x;
+        const std::size_t x = some(wide, "f32");
+        const std::size_t y = below(4) == 0 ? some(wide, "f32") : x;
         const auto end = static_cast<std::int64_t>(1 + below(2));
         const std::int64_t next = below(4) == 0 ? 1 : end;
         const std::size_t first = apply({"slice", "", {{0, 0}, {2, end}, {1, 1}}}, {x});
@@ -192,28 +155,21 @@ class Expressions {
         const auto low = static_cast<std::int64_t>(below(2));
         for (int k = 0; k < 2; ++k) {
           const std::int64_t own = low ^ (below(5) == 0 ? 1 : 0);
-          const std::size_t edge = below(5) == 0 ? constant({}, "float") : scalar("0", "f32");
+          const std::size_t edge = below(5) == 0 ? constant({}, "f32") : add_scalar("0", "f32");
           sides.push_back(
-              apply({"pad", "", {{0, own}, {0, 1 - own}, {0, 0}}}, {some(wide, "float"), edge}));
+              apply({"pad", "", {{0, own}, {0, 1 - own}, {0, 0}}}, {some(wide, "f32"), edge}));
         }
         apply({"dot", "", {{}, {}, {1}, {1}}}, sides);
         return;
       }
       default:
         if (below(2) == 0)
-          apply({"reshape", "", {{1, 1}}}, {operand({}, "float")});
+          apply({"reshape", "", {{1, 1}}}, {operand({}, "f32")});
         else
-          apply({"negate", "", {}}, {some(sizes, "float")});
+          apply({"negate", "", {}}, {some(sizes, "f32")});
         return;
     }
   }
-
-  std::mt19937 random_;
-  Tensors tensors_;
-  std::map<std::size_t, Array> inputs_;
-  std::vector<Known> all_;
-  std::string steps_;
-  std::map<std::string, int> simplified_;
 };
 
 TEST_CASE("a function of elements in its one form is what it makes, element by element") {

@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tests/hlo/small_relations.h"
+#include "tests/hlo/made_tensors.h"
 
 namespace p2::hlo::small {
 namespace {
@@ -21,81 +21,38 @@ namespace {
 using kernel::xla::Tensors;
 using kernel::xla::type_called;
 
-/// Tensors of several types, each made by an operation of others, with what the operation makes of
-/// their elements.
-class Laws {
+/// Tensors of several types.
+class Laws : private MadeTensors {
  public:
-  explicit Laws(std::uint32_t seed) : random_(seed), tensors_({}) {}
+  using MadeTensors::MadeTensors;
+  using MadeTensors::simplified;
 
   void run() {
     for (int k = 0; k < 6; ++k) step();
-    WholeTensors wholes(tensors_, inputs_);
-    for (const Known& each : all_) {
-      const Array& made = wholes.at(each.tensor);
-      REQUIRE(made.sizes == each.elements.sizes);
-      for (std::size_t k = 0; k < made.cells.size(); ++k) {
-        if (!is_same(made.cells[k], each.elements.cells[k]))
-          FAIL("tensor ", each.tensor, ", element ", k, ": ", made.cells[k], " is not ",
-               each.elements.cells[k], "; ", steps_);
-      }
-    }
+    check_elements();
   }
-  const std::map<std::string, int>& simplified() const { return simplified_; }
 
  private:
-  struct Known {
-    std::size_t tensor = 0;
-    Array elements;
-    std::string type;
-  };
-
-  std::size_t below(std::size_t end) { return random_() % end; }
   std::int64_t from_to(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(below(static_cast<std::size_t>(high - low + 1)));
   }
   bool once_in(std::size_t times) { return below(times) == 0; }
-  template <typename T>
-  T one_of(const std::vector<T>& all) {
-    return all[below(all.size())];
-  }
   const Index& sizes(std::size_t k) const { return all_[k].elements.sizes; }
 
   /// Integers from `low` to `high`, or real numbers that are halves.
   std::size_t input(const std::string& type, const Index& sizes, std::int64_t low = -5,
                     std::int64_t high = 5) {
-    const std::size_t number = inputs_.size();
     Array array{sizes, {}};
     for (std::size_t k = 0; k < indices_of(sizes).size(); ++k) {
       const auto drawn = static_cast<double>(from_to(low, high));
       const double least = type == "s8" ? -128 : type == "s32" ? -2147483648.0 : drawn;
       array.cells.push_back(in_type(once_in(12) ? least : type == "f32" ? drawn / 2 : drawn, type));
     }
-    inputs_[number] = array;
-    all_.push_back({tensors_.input(number, shape_of(type.c_str(), sizes)), array, type});
-    return all_.size() - 1;
+    return add_input(std::move(array), type);
   }
   std::size_t constant(const std::string& type, const std::string& literal, const Index& sizes) {
-    const std::size_t scalar = tensors_.scalar(literal, type_called(type));
-    all_.push_back({scalar, evaluate({"constant", literal, {}}, {}, {}, type), type});
-    return sizes.empty() ? all_.size() - 1
-                         : apply({"broadcast", "", {{}, sizes}}, {all_.size() - 1}, type);
-  }
-  std::size_t apply(const Form& form, const std::vector<std::size_t>& operands,
-                    const std::string& type) {
-    std::vector<std::size_t> numbers;
-    std::vector<const Array*> arrays;
-    for (const std::size_t each : operands) {
-      numbers.push_back(all_[each].tensor);
-      arrays.push_back(&all_[each].elements);
-    }
-    const auto made = tensors_.make(form, numbers, kernel::xla::kind_of(type_called(type)));
-    REQUIRE(made);
-    Array array = evaluate(form, arrays, tensors_.at(*made).sizes, type);
-    if (tensors_.at(*made).form != form) ++simplified_[form.opcode];
-    steps_ += fmt::format("{} = {} {} {} {} of {}; ", *made, type, form.opcode, form.text,
-                          form.numbers, numbers);
-    all_.push_back({*made, std::move(array), type});
-    return all_.size() - 1;
+    const std::size_t one = add_scalar(literal, type);
+    return sizes.empty() ? one : apply({"broadcast", "", {{}, sizes}}, {one}, type);
   }
 
   std::string integer_type() { return one_of<std::string>({"s8", "u8", "s32", "u32"}); }
@@ -307,13 +264,6 @@ class Laws {
           once_in(2) ? std::vector<std::size_t>{truth, x} : std::vector<std::size_t>{x, truth},
           type);
   }
-
-  std::mt19937 random_;
-  Tensors tensors_;
-  std::map<std::size_t, Array> inputs_;
-  std::vector<Known> all_;
-  std::string steps_;
-  std::map<std::string, int> simplified_;
 };
 
 TEST_CASE("look-ups, bounded integers, broadcasts and convolutions are what they make") {

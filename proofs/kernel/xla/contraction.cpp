@@ -49,8 +49,10 @@ std::vector<WindowDimension> window_of(const Instruction& instruction, std::size
   return window;
 }
 
-ConvolutionLabels::ConvolutionLabels(const Instruction& convolution) {
-  const std::string labels = convolution.attribute("dim_labels");
+ConvolutionLabels::ConvolutionLabels(const Instruction& convolution)
+    : ConvolutionLabels(convolution.attribute("dim_labels")) {}
+
+ConvolutionLabels::ConvolutionLabels(std::string_view labels) {
   const std::size_t under = labels.find('_');
   const std::size_t arrow = labels.find("->");
   if (under == std::string::npos || arrow == std::string::npos)

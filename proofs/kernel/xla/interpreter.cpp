@@ -454,8 +454,9 @@ std::optional<Value> Interpreter::generated(const Instruction& instruction) {
     if (std::ssize(elements) != shape.elements()) not_covered("a constant without its elements");
     std::size_t next = 0;
     return everywhere({}, [&](std::size_t, const Tensors&) {
-      return filled(
-          shape, [&](const Index&) { return arithmetic_.literal(elements[next++], instruction.literal_type()); });
+      return filled(shape, [&](const Index&) {
+        return arithmetic_.literal(elements[next++], instruction.literal_type());
+      });
     });
   }
   if (opcode == "iota") {

@@ -286,6 +286,7 @@ struct ConvolutionLabels {
   std::string in, kernel, out;  ///< of one length, each with all its labels
 
   explicit ConvolutionLabels(const Instruction& convolution);
+  explicit ConvolutionLabels(std::string_view labels);
   /// The dimension with a label.
   static std::size_t find(const std::string& text, char label);
 };

@@ -380,9 +380,7 @@ std::optional<Fact> RelatedModules::of_numbers(std::size_t number, const Index& 
     return iota ? std::optional(Fact{0, *iota, std::move(places), {}}) : std::nullopt;
   }
   const std::size_t scalar = tensors_.scalar(std::to_string(*all), node.shape.type);
-  const auto wide = sizes.empty() ? std::optional(scalar)
-                                  : tensors_.make({"broadcast", "", {{}, sizes}}, {scalar},
-                                                  kind_of(node.shape.type));
+  const auto wide = sizes.empty() ? std::optional(scalar) : tensors_.splat(scalar, sizes);
   return wide ? std::optional(Fact{0, *wide, std::move(places), {}}) : std::nullopt;
 }
 

@@ -55,7 +55,7 @@ std::optional<std::size_t> Tensors::splat(const Factor& fraction, const Index& s
   const Fraction parts{static_cast<double>(fraction.numerator),
                        static_cast<double>(fraction.denominator)};
   const std::size_t scalar = intern({{"constant", text_of(parts), {}}, {}, "float", {}});
-  return make({"broadcast", "", {{}, sizes}}, {scalar}, "float");
+  return splat(scalar, sizes);
 }
 
 /// What is cut off at a constant above and one below, in one order.

@@ -130,21 +130,15 @@ std::optional<std::size_t> Tensors::canonical_convolution(const Form& form,
   constexpr std::string_view kKey = ", dim_labels=";
   const std::size_t at_labels = form.text.find(kKey);
   if (!form.text.starts_with("convolution,") || at_labels == std::string::npos ||
-      form.text.find(kKey, at_labels + 1) != std::string::npos ||
-      operands.size() != 2 || form.numbers.size() != 3)
+      form.text.find(kKey, at_labels + 1) != std::string::npos || operands.size() != 2 ||
+      form.numbers.size() != 3)
     return std::nullopt;
   const std::size_t begin = at_labels + kKey.size();
   const std::size_t end = form.text.find_first_of(", ", begin);
-  const std::string labels = form.text.substr(begin, end - begin);
-  const std::size_t first = labels.find('_');
-  const std::size_t second = labels.find("->");
-  const std::size_t rank = form.numbers[0].size();
-  if (first == std::string::npos || second == std::string::npos || rank < 2 || rank > 12)
-    return std::nullopt;
-  std::string space = "0123456789";
-  space.resize(rank - 2);
-  const std::string own[] = {labels.substr(0, first), labels.substr(first + 1, second - first - 1),
-                             labels.substr(second + 2)};
+  const ConvolutionLabels labels(std::string_view(form.text).substr(begin, end - begin));
+  const std::size_t rank = labels.in.size();
+  const std::string space = std::string("0123456789").substr(0, rank - 2);
+  const std::string own[] = {labels.in, labels.kernel, labels.out};
   const std::string wanted[] = {"b" + space + "f", space + "io", "b" + space + "f"};
   if (std::ranges::equal(own, wanted)) return std::nullopt;
   Form canonical = form;
@@ -152,11 +146,10 @@ std::optional<std::size_t> Tensors::canonical_convolution(const Form& form,
   std::vector<std::size_t> turned;
   Index back(rank);
   for (std::size_t k = 0; k < 3; ++k) {
-    if (!std::ranges::is_permutation(own[k], wanted[k]) || form.numbers[k].size() != rank)
-      return std::nullopt;
+    if (form.numbers[k].size() != rank) return std::nullopt;
     Index order;
     for (const char label : wanted[k])
-      order.push_back(static_cast<std::int64_t>(own[k].find(label)));
+      order.push_back(static_cast<std::int64_t>(ConvolutionLabels::find(own[k], label)));
     for (std::size_t i = 0; i < rank; ++i) {
       canonical.numbers[k][i] = element_of(form.numbers[k], order[i]);
       if (k == 2) back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);

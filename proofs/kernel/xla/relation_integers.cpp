@@ -49,8 +49,8 @@ std::optional<std::size_t> Tensors::decided(const Form& form,
     if (is_at_most || is_above) truth = is_at_most == (form.text == "LE");
   }
   if (!truth) return std::nullopt;
-  const std::size_t scalar = this->scalar(*truth ? "true" : "false", type_called("pred"));
-  return make({"broadcast", "", {{}, Index(at(operands[0]).sizes)}}, {scalar}, "pred");
+  return splat(scalar(*truth ? "true" : "false", type_called("pred")),
+               Index(at(operands[0]).sizes));
 }
 
 /// Sums and differences of integers with constants, modulo 2^bits: x − c is x + (−c), and two
@@ -96,7 +96,7 @@ std::optional<std::size_t> Tensors::integer_sum(const Form& form,
   const auto plus = all.plus ? all.plus : second.plus;
   const auto minus = all.minus ? all.minus : second.minus;
   const std::size_t scalar = intern({{"constant", std::to_string(sum), {}}, {}, kind, {}});
-  const auto constant = make({"broadcast", "", {{}, at(operands[0]).sizes}}, {scalar}, kind);
+  const auto constant = splat(scalar, Index(at(operands[0]).sizes));
   if (!constant || (!plus && !minus)) return constant;
   if (plus && minus) return std::nullopt;
   // As it is already.
@@ -127,7 +127,7 @@ std::optional<std::size_t> Tensors::computed_bits(const Form& form,
   const auto value = numbers->known(numbers->apply(operation, cells), type);
   if (!value) return std::nullopt;
   const std::size_t one = intern({{"constant", std::to_string(*value), {}}, {}, kind, {}});
-  return make({"broadcast", "", {{}, Index(at(operands[0]).sizes)}}, {one}, kind);
+  return splat(one, Index(at(operands[0]).sizes));
 }
 
 /// The remainder by a power of two keeps the last bits, of the magnitude.
@@ -141,16 +141,14 @@ std::optional<std::size_t> Tensors::last_bits(const Form& form,
   if (!divisor || *divisor < 1 || !std::has_single_bit(static_cast<std::uint64_t>(*divisor)))
     return std::nullopt;
   const Index sizes = at(operands[0]).sizes;
-  const auto splat = [&](std::int64_t number) {
-    return make({"broadcast", "", {{}, sizes}}, {scalar(std::to_string(number), type_called(kind))},
-                kind)
-        .value();
+  const auto all = [&](std::int64_t number) {
+    return splat(scalar(std::to_string(number), type_called(kind)), sizes).value();
   };
-  const std::size_t mask = splat(*divisor - 1);
+  const std::size_t mask = all(*divisor - 1);
   const std::size_t x = operands[0];
   const auto bits = [&](std::size_t of) { return make({"and", "", {}}, {of, mask}, kind); };
   if (type_called(kind).kind != Type::Kind::Signed) return bits(x);
-  const auto is_below = make({"compare", "LT", {}}, {x, splat(0)}, "pred");
+  const auto is_below = make({"compare", "LT", {}}, {x, all(0)}, "pred");
   const auto minus = make({"negate", "", {}}, {x}, kind);
   const auto size = make({"select", "", {}}, {is_below.value(), minus.value(), x}, kind);
   const auto last = bits(size.value());

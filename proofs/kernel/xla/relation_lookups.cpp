@@ -93,8 +93,7 @@ std::optional<std::size_t> Tensors::gather_of_all(const Form& form,
 }
 
 std::size_t Tensors::zeros_of(const std::string& kind, const Index& sizes) {
-  const std::size_t zero = scalar("0", type_called(kind == "float" ? "f32" : kind));
-  return make({"broadcast", "", {{}, sizes}}, {zero}, kind).value();
+  return splat(scalar("0", type_called(kind == "float" ? "f32" : kind)), sizes).value();
 }
 
 /// What updates are added to is added to their sums.

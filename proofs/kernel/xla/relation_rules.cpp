@@ -89,9 +89,7 @@ std::optional<Fact> RelatedModules::rule_of(const Node& node, const Facts& facts
           hint.size() == node.shape.sizes.size()) {
         result.reset();
         const std::size_t scalar = tensors_.at(*tensor).operands[0];
-        const auto wide =
-            tensors_.make({"broadcast", "", {{}, hint}}, {scalar}, kind_of(node.shape.type));
-        if (wide) {
+        if (const auto wide = tensors_.splat(scalar, hint)) {
           result = Fact{0, *wide, {}, {}};
           for (std::size_t k = 0; k < hint.size(); ++k)
             result->places.push_back(places_.free(node.shape.sizes[k], hint[k]));

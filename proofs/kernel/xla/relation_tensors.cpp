@@ -277,6 +277,10 @@ std::size_t Tensors::scalar(std::string_view literal, const Type& type) {
   return intern({{"constant", text, {}}, {}, kind_of(type), {}});
 }
 
+std::optional<std::size_t> Tensors::splat(std::size_t scalar, const Index& sizes) {
+  return make({"broadcast", "", {{}, sizes}}, {scalar}, std::string(at(scalar).kind));
+}
+
 std::optional<std::size_t> Tensors::constant(const Instruction& instruction) {
   const auto elements = elements_of(instruction.text);
   const Shape& shape = instruction.shape;
@@ -298,7 +302,7 @@ std::optional<std::size_t> Tensors::constant(const Instruction& instruction) {
     all += at(number).form.text + " ";
   }
   if (shape.sizes.empty()) return first;
-  if (is_same) return make({"broadcast", "", {{}, shape.sizes}}, {first}, kind_of(shape.type));
+  if (is_same) return splat(first, shape.sizes);
   return intern({{"constant", all, {}}, {}, kind_of(shape.type), shape.sizes});
 }
 

@@ -64,6 +64,8 @@ class Tensors {
   explicit Tensors(std::set<std::string> equal) : equal_(std::move(equal)) {}
 
   std::size_t input(std::size_t number, const Shape& shape);
+  /// One scalar everywhere.
+  std::optional<std::size_t> splat(std::size_t scalar, const Index& sizes);
   std::size_t zeros_of(const std::string& kind, const Index& sizes);
   /// Nothing where the operands do not fit.
   std::optional<std::size_t> make(Form form, std::vector<std::size_t> operands,
