@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace p2 {
 namespace {
@@ -28,35 +29,39 @@ Index reshaped(const Index& own, const Index& whole, const Index& to,
   for (std::size_t i = 0, j = 0; i < own.size() && j < to.size();) {
     const std::size_t first = j;
     const std::size_t dimension = i;
-    std::int64_t a = own[i], b = to[j], ratio = own[i] == 0 ? 1 : whole[i] / own[i];
-    ++i;
-    ++j;
+    std::int64_t a = 1, b = to[j++];
+    std::int64_t here = 1, all = 1;  // elements
+    const auto take = [&] {
+      a *= own[i];
+      here *= std::max<std::int64_t>(own[i], 1);
+      all *= own[i] == 0 ? 1 : whole[i];
+      ++i;
+    };
+    take();
     while (a != b && (a < b ? i < own.size() : j < to.size())) {
-      if (a < b) {
-        a *= own[i];
-        ratio *= own[i] == 0 ? 1 : whole[i] / own[i];
-        ++i;
-      } else {
+      if (a < b)
+        take();
+      else
         b *= to[j++];
-      }
     }
     // Dimensions of size 1 go with those beside them.
-    while (i < own.size() && own[i] == 1 && (j == to.size() || (to[j] != 1 && !is_first)))
-      ratio *= whole[i++];
+    while (i < own.size() && own[i] == 1 && (j == to.size() || (to[j] != 1 && !is_first))) take();
     if (i == dimension + 1 && dimension < runs.size() && runs[dimension].first > 0) {
       std::int64_t inner = 1;
       std::size_t k = j;
       while (k > first && inner < runs[dimension].first) inner *= to[--k];
       const std::int64_t of_run = runs[dimension].second / runs[dimension].first;
-      if (k < j && inner == runs[dimension].first && ratio % of_run == 0) {
+      if (k < j && inner == runs[dimension].first && all % (here * of_run) == 0) {
         sizes[k] *= of_run;
-        ratio /= of_run;
+        all /= of_run;
       }
     }
     std::size_t at = first;
     while (!is_first && at + 1 < j && to[at] == 1) ++at;
     while (j < to.size() && to[j] == 1 && (i == own.size() || own[i] != 1)) ++j;
-    if (at < sizes.size()) sizes[at] *= ratio;
+    const std::int64_t common = std::gcd(all, here);
+    if (at < sizes.size() && common > 0 && sizes[at] % (here / common) == 0)
+      sizes[at] = sizes[at] / (here / common) * (all / common);
   }
   return sizes;
 }
@@ -64,7 +69,7 @@ Index reshaped(const Index& own, const Index& whole, const Index& to,
 }  // namespace
 
 bool RelationSearch::derive_all(std::size_t node, const std::vector<Numbers>& choices,
-                                const Index& hint) {
+                                const Index& hint, Wanted wanted) {
   // Those about tensors that the module has come first: they lead to others that it has.
   const auto is_known = [&](std::size_t fact) { return modules_.facts()[fact].tensor < whole_; };
   std::vector<Numbers> all = {{}};
@@ -86,7 +91,7 @@ bool RelationSearch::derive_all(std::size_t node, const std::vector<Numbers>& ch
   bool found = false;
   for (auto facts = all.begin(); facts != all.end(); ++facts) {
     if (facts == others && found && modules_.has_own() && is_known(of_[node].back())) break;
-    found = derive(node, *facts, hint) || found;
+    found = derive(node, *facts, hint, wanted) || found;
   }
   return found;
 }
@@ -227,13 +232,18 @@ void RelationSearch::relate(std::size_t node) {
     return;
   }
   if (is_elementwise(opcode)) {
-    std::set<Index> wanted;
-    for (const std::size_t each : here.operands) {
-      if (own_sizes(each).empty() && !own_sizes(node).empty()) continue;
-      for (const std::size_t fact : of_[each]) wanted.insert(sizes_of(fact));
-    }
     if (opcode == "select") masks(node);
-    for (const Index& sizes : wanted) by_elements(node, sizes);
+    // What is asked for may lead to facts of other sizes.
+    std::set<Index> tried;
+    for (std::size_t before = SIZE_MAX; before != tried.size();) {
+      before = tried.size();
+      for (const std::size_t each : here.operands) {
+        if (own_sizes(each).empty() && !own_sizes(node).empty()) continue;
+        for (const std::size_t fact : Numbers(of_[each])) {
+          if (tried.insert(sizes_of(fact)).second) by_elements(node, Index(sizes_of(fact)));
+        }
+      }
+    }
     if (of_[node].empty() && here.operands.size() == 2 && modules_.has_numbers(here.operands[1])) {
       for (const std::size_t fact : first) derive(node, {fact}, {});
     }
@@ -276,8 +286,8 @@ void RelationSearch::relate(std::size_t node) {
       found = derive_all(node, {{fact}, choices[1], updates}, {}) || found;
     }
   }
-  if (found || derive_all(node, choices, {})) return;
   if (opcode == "dot") return dots(node);
+  if (found || derive_all(node, choices, {})) return;
   if (!kernel::xla::is_one_of(opcode, {"complex", "map", "reduce", "sort"})) return;
   // Arrays that are sorted or reduced together are cut alike.
   for (std::size_t k = 1; k < here.operands.size(); ++k) {
@@ -386,33 +396,75 @@ std::vector<std::pair<std::int64_t, std::int64_t>> RelationSearch::runs_of(std::
 }
 
 void RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& sizes) {
-  // Of every dimension that is cut, the number of the device's part, and what is in it.
+  // Of every dimension that is cut, the number of the device's part, and what is in it; where it
+  // has runs that are apart, which of those between, too.
   Index whole, own;
   const std::size_t operand = modules_.local().nodes[node].operands[0];
+  const auto runs = runs_of(fact);
   for (std::size_t k = 0; k < own_sizes(operand).size(); ++k) {
     const std::int64_t here = own_sizes(operand)[k];
     const std::int64_t all = sizes_of(fact)[k];
-    const bool is_cut = here > 0 && here < all && all % here == 0;
-    if (is_cut) {
-      whole.push_back(all / here);
-      own.push_back(1);
+    const auto [run, apart] = runs[k];
+    const auto add = [&](std::int64_t size, bool is_one) {
+      if (is_one && size == 1) return;
+      whole.push_back(size);
+      own.push_back(is_one ? 1 : size);
+    };
+    if (here > 0 && run > 0 && here % run == 0 && all % (here / run * apart) == 0) {
+      add(all / (here / run * apart), true);
+      add(here / run, false);
+      add(apart / run, true);
+      add(run, false);
+    } else if (here > 0 && here < all && all % here == 0) {
+      add(all / here, true);
+      add(here, false);
+    } else {
+      whole.push_back(all);
+      own.push_back(here);
     }
-    whole.push_back(is_cut ? here : all);
-    own.push_back(here);
   }
+  // What is several dimensions of the result is several parts.
+  std::int64_t inner = 1;  // elements of what follows, of parts and of dimensions of the result
+  std::int64_t of_result = 1;
+  std::size_t dimension = sizes.size();
+  for (std::size_t k = own.size(); k-- > 0 && inner > 0;) {
+    while (dimension > 0 && of_result <= inner) of_result *= own_sizes(node)[--dimension];
+    const std::int64_t size = own[k];
+    if (of_result > inner && of_result < inner * size && of_result % inner == 0 &&
+        whole[k] == size && size % (of_result / inner) == 0) {
+      const std::int64_t last = of_result / inner;
+      own[k] = whole[k] = size / last;
+      own.insert(own.begin() + static_cast<std::ptrdiff_t>(k + 1), last);
+      whole.insert(whole.begin() + static_cast<std::ptrdiff_t>(k + 1), last);
+      inner *= last;
+      ++k;
+      continue;
+    }
+    inner *= size;
+  }
+  // Others keep their order: one that makes a tensor of the other module, or moves least.
+  std::optional<Index> least;
   for (std::size_t k = 0; k < own.size(); ++k) {
-    for (std::size_t to = 0; own[k] == 1 && whole[k] > 1 && to < own.size(); ++to) {
-      Index order;
-      for (std::size_t i = 0; i < own.size(); ++i) {
-        if (i != k) order.push_back(static_cast<std::int64_t>(i));
-      }
+    if (own[k] != 1 || whole[k] == 1) continue;
+    Index others;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (i != k) others.push_back(static_cast<std::int64_t>(i));
+    }
+    for (std::size_t step = 2; step < 2 * own.size(); ++step) {
+      const std::size_t distance = step / 2;
+      if (step % 2 == 0 ? k < distance : k + distance >= own.size()) continue;
+      const std::size_t to = step % 2 == 0 ? k - distance : k + distance;
+      Index order = others;
       order.insert(order.begin() + static_cast<std::ptrdiff_t>(to), static_cast<std::int64_t>(k));
       Index hint = sizes;
       for (const Index& list : {whole, own, order})
         hint.insert(hint.end(), list.begin(), list.end());
-      if (to != k && derive(node, {fact}, hint)) return;
+      const auto found = modules_.follows(node, {fact}, hint);
+      if (found && found->tensor < whole_ && derive(node, {fact}, hint)) return;
+      if (found && !least) least = hint;
     }
   }
+  if (least) derive(node, {fact}, *least);
 }
 
 void RelationSearch::sums(std::size_t node, const Numbers& facts) {
@@ -430,6 +482,10 @@ void RelationSearch::sums(std::size_t node, const Numbers& facts) {
 void RelationSearch::dots(std::size_t node) {
   const Node& here = modules_.local().nodes[node];
   const auto& dot = *here.instruction;
+  const auto derive_with = [&](Wanted wanted) {
+    return derive_all(node, {of_[here.operands[0]], of_[here.operands[1]]}, {}, wanted);
+  };
+  if (derive_with(Wanted::OfWhole)) return;
   for (std::size_t side = 0; side < 2; ++side) {
     const std::size_t operand = here.operands[side];
     const std::string names[] = {side == 0 ? "lhs_" : "rhs_", side == 0 ? "rhs_" : "lhs_"};
@@ -456,7 +512,9 @@ void RelationSearch::dots(std::size_t node) {
       request(operand, sizes);
     }
   }
-  derive_all(node, {of_[here.operands[0]], of_[here.operands[1]]}, {});
+  for (const Wanted each : {Wanted::OfWhole, Wanted::Covering, Wanted::Any}) {
+    if (derive_with(each)) return;
+  }
 }
 
 bool RelationSearch::is_plain(std::size_t node) const {
@@ -493,11 +551,16 @@ void RelationSearch::reshapes(std::size_t node, const Numbers& facts) {
     bool found = false;
     for (const Index& sizes : candidates) found = derive(node, {fact}, sizes) || found;
     if (!found || !is_plain(node)) derive(node, {fact}, guess);
-    // Of a batch every device may have one element.
+    // Of a batch every device may have one element; of several slices each may be one of them.
     const Index& own = own_sizes(here.operands[0]);
     bool has_one = false;
-    for (std::size_t k = 0; k < own.size(); ++k)
-      has_one = has_one || (own[k] == 1 && sizes_of(fact)[k] > 1);
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      const std::size_t place = modules_.facts()[fact].places[k];
+      const auto classes = modules_.places().classes({place});
+      const bool is_slice = std::ranges::all_of(classes, [](auto each) { return each == 0; }) &&
+                            !modules_.places().is_free(place);
+      has_one = has_one || ((own[k] == 1 || is_slice) && sizes_of(fact)[k] > own[k]);
+    }
     if (has_one) derive(node, {fact}, reshaped(own, sizes_of(fact), own_sizes(node), {}, true));
   }
 }

@@ -139,10 +139,30 @@ void RelationSearch::forget(std::size_t facts) {
 }
 
 bool RelationSearch::is_full(std::size_t node, std::size_t tensor) const {
-  return of_[node].size() >= (tensor < whole_ ? kMaxKnown : kMaxFacts);
+  return of_[node].size() >= (tensor < whole_ || depth_ > 0 ? kMaxKnown : kMaxFacts);
 }
 
-bool RelationSearch::derive(std::size_t node, const Numbers& facts, const Index& hint, bool total) {
+bool RelationSearch::is_wanted(const Fact& fact, Wanted wanted) {
+  const auto& places = modules_.places();
+  if (wanted == Wanted::Total)
+    return std::ranges::all_of(fact.places,
+                               [&](std::size_t each) { return places.is_total(each); });
+  if (wanted == Wanted::OfWhole) return modules_.tensors().moved(fact.tensor).base < whole_;
+  if (wanted == Wanted::Any) return true;
+  double held = 1, whole = 1;  // where every class of devices has other elements
+  for (const std::size_t each : fact.places) {
+    if (places.is_free(each)) continue;
+    held *= static_cast<double>(places.at(each).size);
+    whole *= static_cast<double>(places.at(each).whole);
+  }
+  const kernel::xla::Numbering classes = places.classes(fact.places);
+  for (std::size_t device = 0; device < classes.size(); ++device)
+    whole -= classes[device] == device ? held : 0;
+  return whole <= 0;
+}
+
+bool RelationSearch::derive(std::size_t node, const Numbers& facts, const Index& hint,
+                            Wanted wanted) {
   if (of_[node].size() >= kMaxKnown) return false;
   Line line{node, facts, hint};
   const auto [tried, is_new] = tried_.insert(line);
@@ -150,10 +170,11 @@ bool RelationSearch::derive(std::size_t node, const Numbers& facts, const Index&
   tried_by_.emplace_back(lines_.size(), tried);
   auto fact = modules_.follows(node, facts, hint);
   if (!fact || is_full(node, fact->tensor)) return false;
-  const auto& places = modules_.places();
-  if (total && !std::all_of(fact->places.begin(), fact->places.end(),
-                            [&](std::size_t place) { return places.is_total(place); }))
+  if (!is_wanted(*fact, wanted)) {
+    tried_.erase(tried);
+    tried_by_.pop_back();
     return false;
+  }
   add_new(std::move(line), std::move(*fact));
   return true;
 }

@@ -73,13 +73,18 @@ class RelationSearch {
 
   // For the facts about a loop.
 
+  /// Facts that are found: all; those where every device has only what the tensor has; those where
+  /// devices may have all of it between them; those of a tensor that the other module has, moved or
+  /// not.
+  enum class Wanted : std::uint8_t { Any, Total, Covering, OfWhole };
   /// Facts about nodes from `begin` to before `end`.
   void relate_nodes(std::size_t begin, std::size_t end);
   /// Facts about a node with whole tensors of these sizes, found where the node allows any.
   Numbers request(std::size_t node, const Index& sizes);
   /// Whether there is a fact by this line; it is added unless it is known, as the last about the
-  /// node. With `total`, only where every device has some of the tensor.
-  bool derive(std::size_t node, const Numbers& facts, const Index& hint, bool total = false);
+  /// node.
+  bool derive(std::size_t node, const Numbers& facts, const Index& hint,
+              Wanted wanted = Wanted::Any);
   /// Whether the node has enough facts without another one, about this tensor.
   bool is_full(std::size_t node, std::size_t tensor) const;
   /// Forgets all facts from this number on.
@@ -98,6 +103,7 @@ class RelationSearch {
   void see_otherwise(std::size_t node);
   void see_slices(std::size_t node, std::size_t fact);
   void see_concatenations(std::size_t node, std::size_t fact);
+  bool is_wanted(const Fact& fact, Wanted wanted);
   /// Unless it is known.
   void add_new(Line line, Fact fact);
   Numbers with_sizes(std::size_t node, const Index& sizes) const;
@@ -111,7 +117,8 @@ class RelationSearch {
   /// Facts about a node that is the same in wholes of many sizes, as a broadcast constant is.
   void answer(std::size_t node, const Index& sizes);
   /// Tries all choices of facts about the operands.
-  bool derive_all(std::size_t node, const std::vector<Numbers>& choices, const Index& hint);
+  bool derive_all(std::size_t node, const std::vector<Numbers>& choices, const Index& hint,
+                  Wanted wanted = Wanted::Any);
   /// Operands that are scalars are so in the whole.
   bool by_elements(std::size_t node, const Index& sizes);
   /// Of an iota, such as the module has that are longer.

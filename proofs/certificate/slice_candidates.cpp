@@ -59,8 +59,9 @@ void RelationSearch::slices(std::size_t node, std::size_t fact) {
   }
   const auto sliced = modules_.follows(node, {fact}, hint);
   const bool is_known = sliced && sliced->tensor < whole_;
-  if (is_known && derive(node, {fact}, hint, true)) return;
-  if (const auto one = joined_part(here, fact, hint); one && derive(node, {fact}, *one, true))
+  if (is_known && derive(node, {fact}, hint, Wanted::Total)) return;
+  if (const auto one = joined_part(here, fact, hint);
+      one && derive(node, {fact}, *one, Wanted::Total))
     return;
   const auto& places = modules_.facts()[fact].places;
   const auto& tensors = modules_.tensors();
@@ -70,11 +71,11 @@ void RelationSearch::slices(std::size_t node, std::size_t fact) {
     const kernel::xla::Place& place = modules_.places().at(places[k]);
     is_whole = is_whole && (own_sizes(node)[k] == own[k] || place.size == place.whole);
   }
-  if (is_whole) derive(node, {fact}, hint, true);
+  if (is_whole) derive(node, {fact}, hint, Wanted::Total);
   // That of a microbatch is no slice of the whole batch.
-  const bool is_part = derive(node, {fact}, {}, true);
-  if (!is_part && derive(node, {fact}, hint, true)) return;
-  for (const Index& other : known) derive(node, {fact}, other, true);
+  const bool is_part = derive(node, {fact}, {}, Wanted::Total);
+  if (!is_part && derive(node, {fact}, hint, Wanted::Total)) return;
+  for (const Index& other : known) derive(node, {fact}, other, Wanted::Total);
   if (!is_part) derive(node, {fact}, {});
 }
 

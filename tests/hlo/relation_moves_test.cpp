@@ -108,9 +108,9 @@ class Made {
   const Index& sizes(std::size_t k) const { return all_[k].second.sizes; }
 
   /// One of its dimensions becomes two, or two become one.
-  std::size_t reshaped(std::size_t x) {
+  Form reshape_of(const Index& own) {
     Index to;
-    for (const std::int64_t size : sizes(x)) {
+    for (const std::int64_t size : own) {
       const std::int64_t part = std::vector<std::int64_t>{1, 2, 3, 4}[below(4)];
       if (!to.empty() && below(3) == 0) {
         to.back() *= size;
@@ -122,17 +122,23 @@ class Made {
       }
       if (below(6) == 0) to.push_back(1);
     }
-    return apply({"reshape", "", {to}}, {x}).value();
+    return {"reshape", "", {to}};
   }
-  std::size_t transposed(std::size_t x) {
-    Index order(sizes(x).size());
+  Form transpose_of(const Index& own) {
+    Index order(own.size());
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), random_);
-    return apply({"transpose", "", {order}}, {x}).value();
+    return {"transpose", "", {order}};
   }
-  std::size_t moved(std::size_t x) {
-    for (std::size_t k = below(4); k-- > 0;) x = below(2) == 0 ? reshaped(x) : transposed(x);
-    return x;
+  std::size_t moved(std::size_t x) { return moved_alike({x})[0]; }
+  /// Of the same sizes.
+  std::vector<std::size_t> moved_alike(std::vector<std::size_t> all) {
+    for (std::size_t k = below(4); k-- > 0;) {
+      const Index own = sizes(all[0]);
+      const Form form = below(2) == 0 ? reshape_of(own) : transpose_of(own);
+      for (std::size_t& each : all) each = apply(form, {each}).value();
+    }
+    return all;
   }
   /// Of these sizes.
   std::size_t other(const Index& to) {
@@ -147,11 +153,30 @@ class Made {
                          : apply({"reshape", "", {to}}, {moved(input({elements(to)}))}).value();
   }
 
+  /// Parts of what is moved alike, one after the other.
+  void join_alike() {
+    const Index from = sizes_of_rank(1 + below(3));
+    std::vector<std::size_t> parts = moved_alike({input(from), input(from), input(from)});
+    const Index own = sizes(parts[0]);
+    if (own.empty() || elements(own) > 48) return;
+    const std::size_t along = below(own.size());
+    for (std::size_t& each : parts) {
+      Form slice{"slice", "", {Index(own.size(), 0), own, Index(own.size(), 1)}};
+      const auto size = static_cast<std::size_t>(own[along]);
+      if (below(2) == 0) slice.numbers[0][along] = static_cast<std::int64_t>(below(size));
+      each = apply(slice, {each}).value();
+    }
+    apply({"concatenate", "", {{static_cast<std::int64_t>(along)}}}, parts);
+  }
+
   void step() {
     std::size_t x = moved(some());
     const Index own = sizes(x);
     const std::size_t rank = own.size();
-    switch (below(8)) {
+    switch (below(9)) {
+      case 8:
+        join_alike();
+        return;
       case 0: {
         const std::vector<const char*> names =
             type_ == "pred" ? std::vector<const char*>{"and", "or", "xor", "or"}
@@ -461,6 +486,41 @@ TEST_CASE("modules are related through moves and expansions, and not where these
                  {8, "iota_dimension=0", "iota_dimension=1"},
                  {8, "concatenate(o, r)", "concatenate(r, o)"},
                  {8, "to_apply=add", "to_apply=maximum"}});
+}
+
+TEST_CASE(
+    "a concatenation of what is moved alike is moved, a broadcast has the fewest dimensions") {
+  Tensors tensors({});
+  const auto make = [&](const Form& form, const std::vector<std::size_t>& operands) {
+    return tensors.make(form, operands, "float").value();
+  };
+  const auto reshape = [&](std::size_t x, const Index& to) {
+    return make({"reshape", "", {to}}, {x});
+  };
+  const auto join = [&](std::int64_t along, std::size_t x, std::size_t y) {
+    return make({"concatenate", "", {{along}}}, {x, y});
+  };
+  const std::size_t x = tensors.input(0, shape_of("f32", {6, 4, 2}));
+  const std::size_t y = tensors.input(1, shape_of("f32", {6, 4, 3}));
+  const auto turned = [&](std::size_t each, std::int64_t size) {
+    return make({"transpose", "", {{1, 0, 2, 3}}}, {reshape(each, {2, 3, 4, size})});
+  };
+  CHECK(join(3, turned(x, 2), turned(y, 3)) == turned(join(2, x, y), 5));
+  // Not where they are moved otherwise, nor along a part of a dimension.
+  const std::size_t other = reshape(y, {3, 2, 4, 3});
+  CHECK(tensors.at(join(3, turned(x, 2), other)).form.opcode == "concatenate");
+  const auto part = [&](std::size_t each) { return reshape(each, {2, 3, 4, 2}); };
+  const std::size_t z = tensors.input(2, shape_of("f32", {6, 4, 2}));
+  CHECK(join(1, part(x), part(z)) != reshape(join(0, x, z), {2, 6, 4, 2}));
+  CHECK(tensors.at(join(1, part(x), part(z))).form.opcode == "concatenate");
+
+  const std::size_t line = tensors.input(3, shape_of("f32", {5, 2}));
+  const auto wide = [&](const Index& along, const Index& sizes) {
+    return reshape(make({"broadcast", "", {along, sizes}}, {line}), {20, 6, 2});
+  };
+  CHECK(wide({1, 3}, {4, 5, 6, 2}) == wide({1, 4}, {4, 5, 2, 3, 2}));
+  CHECK(wide({2, 5}, {2, 2, 5, 3, 2, 2}) == wide({1, 3}, {4, 5, 6, 2}));
+  CHECK(wide({0, 3}, {5, 4, 6, 2}) != wide({1, 3}, {4, 5, 6, 2}));
 }
 
 // What counts digits would divide by zero.

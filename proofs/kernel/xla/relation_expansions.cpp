@@ -412,29 +412,50 @@ std::optional<std::size_t> add_joined_exchange(FlatModule& flat, const Node& nod
   const std::size_t count = node.operands.size();
   const Index along = node.instruction->numbers("dimensions");
   if (count < 2 || along.size() != 1) return std::nullopt;
-  const Node first = flat.nodes[node.operands[0]];
+  // All that it makes may be converted before.
+  std::vector<std::size_t> parts = node.operands;
+  const Node last = flat.nodes[parts[0]];
+  const bool is_converted = std::all_of(parts.begin(), parts.end(), [&](std::size_t each) {
+    const Node& part = flat.nodes[each];
+    return part.instruction->opcode == "convert" && part.operands.size() == 1 &&
+           part.shape.type == node.shape.type;
+  });
+  for (std::size_t& each : parts) {
+    if (is_converted) each = flat.nodes[each].operands[0];
+  }
+  const Node first = flat.nodes[parts[0]];
   const Instruction& exchange = *first.instruction;
   if (exchange.opcode != "all-to-all" || first.operands.size() != count ||
       exchange.has("dimensions"))
     return std::nullopt;
   for (std::size_t k = 0; k < count; ++k) {
-    const Node& each = flat.nodes[node.operands[k]];
+    const Node& each = flat.nodes[parts[k]];
+    const Shape& input = flat.nodes[first.operands[k]].shape;
     if (each.instruction != first.instruction || each.operands != first.operands ||
-        each.part != k || flat.nodes[first.operands[k]].shape.sizes != first.shape.sizes)
+        each.part != k || input.sizes != first.shape.sizes ||
+        (is_converted && !(input.type == first.shape.type && each.shape.type == input.type)))
       return std::nullopt;
   }
-  Node inputs = written(flat, node, *node.instruction);
-  inputs.operands = first.operands;
+  Instruction join = *node.instruction;
+  if (is_converted) join.shape.type = first.shape.type;
   Instruction one = exchange;
   one.operands.resize(1);
-  one.shape = node.shape;
+  one.shape = join.shape;
   one.attributes.set("dimensions", text_of(along));
   // As many as members of a group: the rules ask for that.
   one.attributes.set("split_count", std::to_string(count));
+  Node inputs = written(flat, node, std::move(join));
+  inputs.operands = first.operands;
   Node result = written(flat, first, std::move(one));
   result.part = 0;
   result.operands = {add(std::move(inputs))};
-  return add(std::move(result));
+  const std::size_t exchanged = add(std::move(result));
+  if (!is_converted) return exchanged;
+  Instruction convert = *last.instruction;
+  convert.shape = node.shape;
+  Node converted = written(flat, last, std::move(convert));
+  converted.operands = {exchanged};
+  return add(std::move(converted));
 }
 
 std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node, const AddNode& add) {

@@ -277,6 +277,32 @@ std::optional<std::size_t> Tensors::moved_broadcast(const Moved& moved, int dept
                  : std::nullopt;
 }
 
+/// Where a dimension is made of new ones and of others it is a reshape of a broadcast that has no
+/// more dimensions than it takes.
+std::optional<std::size_t> Tensors::reshaped_broadcast(const Moved& moved) {
+  const Tensor wide = at(moved.base);
+  if (wide.form.opcode != "broadcast") return std::nullopt;
+  const Index& kept = wide.form.numbers[0];
+  const Index strides = strides_of(wide.sizes);
+  Moved parts{moved.base, {}, false};
+  Index sizes;
+  for (const Digits& digits : moved.dimensions) {
+    std::optional<bool> was_kept;
+    for (const Digit& each : digits) {
+      const auto along = static_cast<std::int64_t>(dimension_of(each, wide.sizes, strides));
+      const bool is_kept = std::find(kept.begin(), kept.end(), along) != kept.end();
+      if (was_kept != is_kept) parts.dimensions.emplace_back();
+      was_kept = is_kept;
+      parts.dimensions.back().push_back(each);
+    }
+    sizes.push_back(size_of(digits));
+  }
+  const auto fewer = moved_broadcast(parts);
+  if (!fewer || at(*fewer).form.opcode != "broadcast") return std::nullopt;
+  const auto dimensions = regrouped(all_of(this->moved(*fewer).dimensions), sizes);
+  return dimensions ? std::optional(make_moved({*fewer, *dimensions})) : std::nullopt;
+}
+
 void Tensors::resize(std::vector<Digits>& dimensions, const Index& own, const Index& next) {
   const Index strides = strides_of(own);
   const Index new_strides = strides_of(next);
@@ -332,7 +358,42 @@ std::optional<std::size_t> Tensors::slice_of_moved(const Form& form, std::size_t
   return slice ? make_moved_as(*slice, moved.dimensions) : std::nullopt;
 }
 
-/// Likewise; where all of a dimension is taken it begins at 0.
+/// A concatenation of what is moved alike, along all of a dimension, is one that is moved.
+std::optional<std::size_t> Tensors::concatenation_of_moved(const Form& form,
+                                                           std::vector<std::size_t> operands,
+                                                           const std::string& kind) {
+  const auto along = static_cast<std::size_t>(form.numbers[0][0]);
+  std::int64_t size = 0;
+  for (const std::size_t each : operands) size += at(each).sizes[along];
+  std::optional<Moved> first;
+  std::size_t of_base = 0;
+  Index all;  // sizes of the concatenation of bases
+  for (std::size_t& each : operands) {
+    Moved one = moved(each);
+    const Digits& digits = one.dimensions[along];
+    if (one.is_own || digits.size() != 1) return std::nullopt;
+    Index sizes = at(one.base).sizes;
+    const Index strides = strides_of(sizes);
+    const std::size_t own = dimension_of(digits[0], sizes, strides);
+    if (digits[0].stride != strides[own] || digits[0].size != sizes[own]) return std::nullopt;
+    Index wide = sizes;
+    wide[own] = size;
+    resize(one.dimensions, sizes, wide);
+    if (first && (own != of_base || wide != all || one.dimensions != first->dimensions))
+      return std::nullopt;
+    each = one.base;
+    of_base = own;
+    all = std::move(wide);
+    first = std::move(one);
+  }
+  if (!first) return std::nullopt;
+  const auto whole =
+      make({"concatenate", "", {{static_cast<std::int64_t>(of_base)}}}, std::move(operands), kind);
+  return whole ? make_moved_as(*whole, first->dimensions) : std::nullopt;
+}
+
+/// A dynamic slice of what is moved is likewise one that is; where all of a dimension is taken it
+/// begins at 0.
 std::optional<std::size_t> Tensors::dynamic_slice_of_moved(
     const Form& form, const std::vector<std::size_t>& operands) {
   if (form.numbers[0] == at(operands[0]).sizes) return operands[0];

@@ -413,6 +413,7 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   if (is_one_of(opcode, {"concatenate", "pad", "reduce", "slice"})) {
     if (const auto simple = padded(form, operands, kind)) return simple;
   }
+  if (opcode == "concatenate") return concatenation_of_moved(form, operands, kind);
   if (opcode == "reduce") {
     if (const auto simple = sum_of_scaled(form, operands, kind)) return simple;
     return reduction_of_moved(form, operands, kind);
@@ -431,6 +432,7 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     if (auto dimensions = moved_by(form, moved.dimensions)) {
       moved.dimensions = std::move(*dimensions);
       if (const auto wide = moved_broadcast(moved)) return wide;
+      if (const auto wide = reshaped_broadcast(moved)) return wide;
       return make_moved(moved);
     }
     if (opcode == "reshape" && x.form.opcode == "reshape") return make(form, x.operands, kind);

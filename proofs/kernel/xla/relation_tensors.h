@@ -136,9 +136,13 @@ class Tensors {
   std::optional<std::size_t> elements_of_moved(const Form& form, std::vector<std::size_t> operands,
                                                const std::string& kind);
   std::optional<std::size_t> moved_broadcast(const Moved& moved, int depth = 4);
+  std::optional<std::size_t> reshaped_broadcast(const Moved& moved);
   std::optional<std::vector<std::size_t>> cut_moved(Moved& moved, const Index& sizes,
                                                     const Index& next) const;
   std::optional<std::size_t> slice_of_moved(const Form& form, std::size_t operand);
+  std::optional<std::size_t> concatenation_of_moved(const Form& form,
+                                                    std::vector<std::size_t> operands,
+                                                    const std::string& kind);
   std::optional<std::size_t> dynamic_slice_of_moved(const Form& form,
                                                     const std::vector<std::size_t>& operands);
   // relation_contractions.cpp
