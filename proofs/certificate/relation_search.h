@@ -133,11 +133,20 @@ class RelationSearch {
   void sums(std::size_t node, const Numbers& facts);
   /// A dot of operands in wholes of sizes that fit each other.
   void dots(std::size_t node);
+  /// Asks for the operands of a dot as a dot of the other module has them.
+  void as_known_dot(std::size_t node);
   /// Whether a fact about the node has one segment at most of every dimension on every device.
   bool is_plain(std::size_t node) const;
   /// Where an array has several segments of the whole, how long they are and how far apart there;
   /// of every dimension.
-  std::vector<std::pair<std::int64_t, std::int64_t>> runs_of(std::size_t fact) const;
+  using Runs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  Runs runs_of(std::size_t fact) const;
+  /// Sizes of a whole tensor after a reshape of arrays: where a group of dimensions has more
+  /// elements in the whole, the first of its dimensions is larger, or that which segments begin
+  /// with, which are `runs` long and as far apart, if there are several. Dimensions of one index
+  /// here are taken with those before them, or, with `is_first`, with those after them.
+  static Index reshaped(const Index& own, const Index& whole, const Index& to,
+                        const Runs& runs = {}, bool is_first = false);
   void slices(std::size_t node, std::size_t fact);
   /// Choices by indices that count up along a dimension that is cut.
   void masks(std::size_t node);

@@ -373,6 +373,39 @@ std::vector<Pair> compiled_pairs() {
        "  ROOT y = f32[3,5] all-reduce(d), " +
            sum_a,
        "a.. a.. -> .."},
+      // 31: an all-to-all of slices, each in a dimension of its own, and converted before they are
+      // put together
+      {x + "  n = f32[4,8] negate(x)\n  ROOT y = bf16[4,8] convert(n)\n",
+       "  x = f32[4,4] parameter(0)\n  n = f32[4,4] negate(x)\n"
+       "  r = f32[2,4] slice(n), slice={[0:2], [0:4]}\n"
+       "  s = f32[2,4] slice(n), slice={[2:4], [0:4]}\n"
+       "  p = f32[1,2,4] reshape(r)\n  q = f32[1,2,4] reshape(s)\n"
+       "  e = (f32[1,2,4], f32[1,2,4]) all-to-all(p, q), " +
+           std::string(kAlongA) +
+           "\n  f = f32[1,2,4] get-tuple-element(e), index=0\n"
+           "  g = f32[1,2,4] get-tuple-element(e), index=1\n"
+           "  h = bf16[1,2,4] convert(f)\n  i = bf16[1,2,4] convert(g)\n"
+           "  c = bf16[2,2,4] concatenate(h, i), dimensions={0}\n"
+           "  t = bf16[2,2,4] transpose(c), dimensions={1,0,2}\n  ROOT y = bf16[2,8] reshape(t)\n",
+       ".a -> a."},
+      // 32: attention of one group of heads on every device, whose dimension is left out
+      {"  q = f32[2,3,2,2,4] parameter(0)\n  k = f32[2,3,2,4] parameter(1)\n"
+       "  s = f32[2,2,3,2,3] dot(q, k), lhs_batch_dims={0,2}, rhs_batch_dims={0,2}, "
+       "lhs_contracting_dims={4}, rhs_contracting_dims={3}\n"
+       "  ROOT y = f32[2,2,3,2,3] exponential(s)\n",
+       "  q = f32[2,3,1,2,4] parameter(0)\n  k = f32[2,3,1,4] parameter(1)\n"
+       "  p = f32[2,6,4] reshape(q)\n  r = f32[2,3,4] reshape(k)\n"
+       "  s = f32[2,6,3] dot(p, r), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+       "lhs_contracting_dims={2}, rhs_contracting_dims={2}\n"
+       "  e = f32[2,6,3] exponential(s)\n  ROOT y = f32[2,1,3,2,3] reshape(e)\n",
+       "..a.. ..a. -> .a..."},
+      // 33: a constant that is reshaped, where the last device's part is padded
+      {"  x = f32[4,3] parameter(0)\n  z = f32[] constant(2)\n"
+       "  b = f32[4,3] broadcast(z), dimensions={}\n  ROOT y = f32[4,3] multiply(x, b)\n",
+       "  x = f32[4,2] parameter(0)\n  z = f32[] constant(2)\n"
+       "  b = f32[8] broadcast(z), dimensions={}\n  r = f32[4,2] reshape(b)\n"
+       "  ROOT y = f32[4,2] multiply(x, r)\n",
+       ".a -> .a"},
   };
 }
 

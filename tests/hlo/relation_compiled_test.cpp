@@ -74,6 +74,13 @@ TEST_CASE("modules are related as compilers write them, and not where these diff
        {20, "tuple(s, t)", "tuple(p, t)"},
        {20, "use_global_device_ids=true, to_apply=add",
         "use_global_device_ids=true, to_apply=maximum"},
+       {31, "concatenate(h, i)", "concatenate(i, h)"},
+       {31, "convert(g)", "convert(f)"},
+       {31, "all-to-all(p, q)", "all-to-all(q, p)"},
+       {32, "r = f32[2,3,4] reshape(k)",
+        "t = f32[3,2,1,4] transpose(k), dimensions={1,0,2,3}\n  r = f32[2,3,4] reshape(t)"},
+       {32, "reshape(e)", "reshape(s)"},
+       {33, "r = f32[4,2] reshape(b)", "h = f32[4,2] reshape(b)\n  r = f32[4,2] negate(h)"},
        {21, "concatenate(n, i)", "concatenate(i, n)"},
        {21, "s32[1,3,2] concatenate(n, i), dimensions={2}\n  k = s32[3,2] reshape(j)",
         "s32[1,3,2] concatenate(n, i), dimensions={2}\n  r = s32[1,3,2] reverse(j), "

@@ -379,8 +379,7 @@ std::optional<std::size_t> Tensors::concatenation_of_moved(const Form& form,
     Index wide = sizes;
     wide[own] = size;
     resize(one.dimensions, sizes, wide);
-    if (first && (own != of_base || wide != all || one.dimensions != first->dimensions))
-      return std::nullopt;
+    if (first && (wide != all || one.dimensions != first->dimensions)) return std::nullopt;
     each = one.base;
     of_base = own;
     all = std::move(wide);
