@@ -355,5 +355,48 @@ TEST_CASE("maxima and sums of products of a list are those of its elements one b
   }
 }
 
+TEST_CASE("whether all or any of a list is true is that of its elements one by one") {
+  const auto pred = *ElementType::from_xla("pred");
+  Random random(0x5EED20);
+  for (int round = 0; round < 10'000; ++round) {
+    Algebra algebra(0x5EED20);
+    const auto apply = [&](Element code, const Term& a, const Term& b) {
+      const Term operands[] = {a, b};
+      return algebra.apply({code, {}, pred, pred}, operands);
+    };
+    const auto input = [&] {
+      const std::uint64_t keys[] = {below(random, 20)};
+      return algebra.input(keys, pred);
+    };
+    std::vector<Term> terms;
+    for (std::size_t i = 0; i < 3 + below(random, 12); ++i) {
+      const std::size_t kind = below(random, 8);
+      terms.push_back(kind == 0   ? algebra.integer(below(random, 2), pred)
+                      : kind == 1 ? apply(Element::Or, input(), input())
+                      : kind == 2 ? apply(Element::And, input(), input())
+                                  : input());
+    }
+    for (const Element code : {Element::And, Element::Or}) {
+      Term total = terms[0];
+      for (std::size_t i = 1; i < terms.size(); ++i) total = apply(code, total, terms[i]);
+      const Term found =
+          *algebra.extremum({code, {}, pred, pred}, terms[0], std::span(terms).subspan(1));
+      CHECK(found.value == total.value);
+      CHECK(found.low == total.low);
+      CHECK(found.high == total.high);
+    }
+  }
+  // As n - 1 of two these would be 10^10 members.
+  Algebra algebra(0x5EED21);
+  std::vector<Term> many;
+  for (std::uint64_t k = 0; k < 150'000; ++k) {
+    const std::uint64_t keys[] = {k};
+    many.push_back(algebra.input(keys, pred));
+  }
+  const auto any = algebra.extremum({Element::Or, {}, pred, pred}, algebra.integer(0, pred), many);
+  CHECK(algebra.members_of(any.value()) == many.size());
+  CHECK(algebra.members_of(many[0]) == 1);
+}
+
 }  // namespace
 }  // namespace p2::hlo::interpreter

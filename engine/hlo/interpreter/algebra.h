@@ -172,9 +172,12 @@ class Algebra {
   static constexpr std::size_t kColumns = 4;
   static constexpr std::size_t kRows = 16;
   /// What a reducer makes of `first` and all elements, one after the other, if it is a maximum or
-  /// minimum of real numbers.
+  /// minimum of real numbers or truth values.
   std::optional<Cell> extremum(const ElementOperation& reducer, const Cell& first,
                                std::span<const Cell> elements);
+
+  /// How many terms a cell is the maximum of.
+  std::size_t members_of(const Cell& cell) const;
 
   /// Whether a selection was met that may be taken in either way.
   bool met_selections() const { return met_selections_; }

@@ -39,6 +39,11 @@ void Algebra::add_members(std::vector<Term>& members, const Term& term) const {
   }
 }
 
+std::size_t Algebra::members_of(const Term& term) const {
+  const auto fact = facts_.find(term.value);
+  return fact == facts_.end() ? 1 : fact->second.members.size();
+}
+
 /// The maximum of several members, without those that others are never less than.
 Term Algebra::maximum_of(std::vector<Term> members, bool nan) {
   std::sort(members.begin(), members.end(),
@@ -73,15 +78,19 @@ Term Algebra::maximum(const Term& a, const Term& b) {
 
 std::optional<Term> Algebra::extremum(const ElementOperation& reducer, const Term& first,
                                       std::span<const Term> elements) {
-  const bool least = reducer.code == Element::Minimum;
-  if (!(least || reducer.code == Element::Maximum) || !reducer.to.is_float() ||
-      rounds(reducer.to)) {
+  const bool is_boolean = reducer.to.kind() == ElementType::Kind::Boolean;
+  const bool least =
+      reducer.code == Element::Minimum || (is_boolean && reducer.code == Element::And);
+  const bool most = reducer.code == Element::Maximum || (is_boolean && reducer.code == Element::Or);
+  if (!(least || most) || (!is_boolean && (!reducer.to.is_float() || rounds(reducer.to))))
     return std::nullopt;
-  }
-  if (!least) return maximum(first, elements);
-  std::vector<Term> negations;
-  for (const Term& each : elements) negations.push_back(negated(each));
-  return negated(maximum(negated(first), negations));
+  if (most) return maximum(first, elements);
+  const auto turned = [&](const Term& each) {
+    return is_boolean ? complement(each) : negated(each);
+  };
+  std::vector<Term> others;
+  for (const Term& each : elements) others.push_back(turned(each));
+  return turned(maximum(turned(first), others));
 }
 
 /// As maximum(maximum(first, elements[0]), …), without what is between.

@@ -230,7 +230,9 @@ auto LocalOperations<A>::either(const Cell& a, const Cell& b, ElementType type) 
 
 template <typename A>
 auto LocalOperations<A>::combine(std::uint32_t reducer, const Cell& a, const Cell& b) -> Cell {
-  work_.spend(1);
+  std::size_t members = 1;
+  if constexpr (A::kMayRound) members = arithmetic_.members_of(a) + arithmetic_.members_of(b);
+  work_.spend(members);
   const Cell operands[] = {a, b};
   if (const auto& operation = binary(reducer)) return arithmetic_.apply(*operation, operands);
   const Cells results = call(reducer, {a, b});

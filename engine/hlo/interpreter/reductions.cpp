@@ -97,12 +97,17 @@ auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& 
   Cells initial;
   for (std::size_t k = 0; k < count; ++k) initial.push_back(operands[count + k]->array.at(0));
   const bool listed = is_ordered(instruction, operands);
-  // A maximum of n elements as n − 1 of two would take n² steps.
+  // A maximum of n elements as n − 1 of two would take n² steps. Of few truth values it is also
+  // seen which exclude each other.
+  constexpr std::int64_t kFew = 64;
   bool at_once = false;
   if constexpr (A::kMayRound) {
     if (count == 1 && instruction.called.size() == 1 && !listed) {
       const auto& reducer = binary(instruction.called[0]);
-      at_once = reducer && arithmetic_.extremum(*reducer, initial[0], {});
+      const bool is_few = results == 0 || operands[0]->array.shape.elements() <=
+                                              kFew * static_cast<std::int64_t>(results);
+      at_once = reducer && (reducer->to.is_float() || !is_few) &&
+                arithmetic_.extremum(*reducer, initial[0], {});
     }
   }
   std::vector<Cells> totals(results, listed || at_once ? Cells() : initial);
