@@ -2,6 +2,7 @@
 // convolutions: element by element, and where they do not apply.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <numeric>
@@ -73,7 +74,11 @@ class Laws : private MadeTensors {
   }
 
   void step() {
-    switch (below(9)) {
+    switch (below(11)) {
+      case 9:
+        return reduce_parts();
+      case 10:
+        return choose_quotient();
       case 0:
         return look_up(false);
       case 1:
@@ -187,20 +192,67 @@ class Laws : private MadeTensors {
 
   void cut_off() {
     const Index sizes = {5};
-    const std::size_t x = input("f32", sizes);
+    const std::string type = once_in(2) ? "f32" : integer_type();
+    const std::size_t x = input(type, sizes, type[0] == 'u' ? 0 : -5, 5);
     const auto number = [&] {
-      return once_in(5)
-                 ? input("f32", sizes)
-                 : constant("f32", one_of<std::string>({"-1.5", "-1", "0", "0.25", "2"}), sizes);
+      if (once_in(5)) return input(type, sizes, 0, 5);
+      if (type == "f32")
+        return constant(type, one_of<std::string>({"-1.5", "-1", "0", "0.25", "2"}), sizes);
+      return constant(type, std::to_string(from_to(type[0] == 'u' ? 0 : -3, 3)), sizes);
     };
     const std::size_t low = number();
     const std::size_t high = number();
-    apply({"clamp", "", {}}, {low, x, high}, "f32");
-    const std::size_t below = apply({"minimum", "", {}}, {x, high}, "f32");
-    apply({"maximum", "", {}}, {low, below}, "f32");
-    const std::size_t above = apply({"maximum", "", {}}, {x, low}, "f32");
-    apply({"minimum", "", {}}, {above, high}, "f32");
-    apply({"power", "", {}}, {x, constant("f32", once_in(3) ? "2" : "1", sizes)}, "f32");
+    apply({"clamp", "", {}}, {low, x, high}, type);
+    const std::size_t below = apply({"minimum", "", {}}, {x, high}, type);
+    apply({"maximum", "", {}}, {low, below}, type);
+    const std::size_t above = apply({"maximum", "", {}}, {x, low}, type);
+    apply({"minimum", "", {}}, {above, high}, type);
+    if (type == "f32")
+      apply({"power", "", {}}, {x, constant("f32", once_in(3) ? "2" : "1", sizes)}, "f32");
+  }
+
+  /// Of several, along some dimensions, from what is neutral or not.
+  void reduce_parts() {
+    const std::string type = one_of<std::string>({"f32", "s32", "pred"});
+    const auto along = from_to(0, 1);
+    std::vector<std::size_t> parts;
+    for (std::size_t k = 1 + below(4); k-- > 0;) {
+      Index sizes = {2, 2};
+      sizes[static_cast<std::size_t>(along)] = from_to(1, 3);
+      parts.push_back(input(type, sizes, type == "pred" ? 0 : -5, type == "pred" ? 1 : 5));
+    }
+    const std::size_t all = apply({"concatenate", "", {{along}}}, parts, type);
+    const std::string by = type == "pred" ? one_of<std::string>({"and", "or"})
+                                          : one_of<std::string>({"add", "maximum", "multiply"});
+    const std::string first = once_in(3)                         ? "1"
+                              : by == "and" || by == "multiply"  ? "1"
+                              : by == "maximum" && type == "f32" ? "-inf"
+                                                                 : "0";
+    const std::string literal = type == "pred" ? (first == "1" ? "true" : "false") : first;
+    apply({"reduce", by, {one_of<Index>({{0}, {1}, {0, 1}})}}, {all, add_scalar(literal, type)},
+          type);
+  }
+
+  /// What is divided by a maximum is finite.
+  void choose_quotient() {
+    const Index sizes = {4};
+    const std::size_t x = input("f32", sizes);
+    const std::size_t most =
+        apply({"maximum", "", {}},
+              {input("f32", sizes), constant("f32", once_in(4) ? "0.5" : "1", sizes)}, "f32");
+    const std::size_t quotient = apply({"divide", "", {}}, {x, most}, "f32");
+    const std::size_t zero = constant("f32", "0", sizes);
+    const std::size_t where = input("pred", sizes, 0, 1);
+    apply({"select", "", {}},
+          once_in(2) ? std::vector<std::size_t>{where, quotient, zero}
+                     : std::vector<std::size_t>{where, zero, quotient},
+          "f32");
+    const std::size_t minus = apply({"negate", "", {}}, {quotient}, "f32");
+    const char* const by = once_in(3) ? "-1" : once_in(2) ? "0.25" : "-4";
+    const std::size_t scaled =
+        apply({"multiply", "", {}}, {minus, constant("f32", by, sizes)}, "f32");
+    apply({"negate", "", {}}, {scaled}, "f32");
+    apply({"divide", "in f32", {}}, {minus, constant("f32", by, sizes)}, "f32");
   }
 
   void of_broadcasts() {
@@ -275,8 +327,9 @@ TEST_CASE("look-ups, bounded integers, broadcasts and convolutions are what they
     laws.run();
     for (const auto& [opcode, count] : laws.simplified()) simplified[opcode] += count;
   }
-  for (const char* opcode : {"clamp", "compare", "function", "gather", "maximum", "multiply",
-                             "power", "remainder", "scatter", "select"}) {
+  for (const char* opcode :
+       {"clamp", "compare", "divide", "function", "gather", "maximum", "multiply", "negate",
+        "power", "reduce", "remainder", "scatter", "select"}) {
     CAPTURE(opcode);
     CHECK(simplified[opcode] > 300);
   }
@@ -366,6 +419,46 @@ TEST_CASE("what is cut off at bounds that cross is not turned round") {
   CHECK(above("1", "1") == below("1", "1"));
   CHECK(above("2", "1") != below("2", "1"));
   CHECK(lines.of({"clamp", "", {}}, {splat("2"), x, splat("1")}) == below("2", "1"));
+}
+
+TEST_CASE(
+    "a quotient by a constant of f32 is the product that compilers make of it, and no other") {
+  Lines lines;
+  const std::size_t x = lines.tensors.input(0, shape_of("f32", {4}));
+  const auto literal = [](float value) { return fmt::format("{:.9g}", value); };
+  const auto quotient = [&](float by, const char* text = "in f32") {
+    return lines.of({"divide", text, {}}, {x, lines.splat(literal(by).c_str(), "f32", {4})});
+  };
+  const auto product = [&](float by) {
+    return lines.of({"multiply", "", {}}, {x, lines.splat(literal(by).c_str(), "f32", {4})});
+  };
+  for (const float root : {5.0F, 20.0F, 32.0F, 64.0F, 80.0F, 96.0F, 128.0F}) {
+    CAPTURE(root);
+    CHECK(quotient(std::sqrt(root)) == product(1 / std::sqrt(root)));
+  }
+  // In other types constants stand for other numbers.
+  CHECK(quotient(std::sqrt(32.0F), "") != product(1 / std::sqrt(32.0F)));
+  // No two quotients are one product, and no two products one quotient.
+  std::mt19937 random(5);
+  std::map<std::size_t, float> divisors;
+  int same = 0;
+  for (int k = 0; k < 3000; ++k) {
+    float by = std::exp2(std::uniform_real_distribution<float>(-9, 9)(random));
+    if (k % 3 == 0) by = std::sqrt(static_cast<float>(1 + k / 3));
+    for (int i = 0; i < 4; ++i, by = std::nextafter(by, 1e6F)) {
+      const float inverse = 1 / by;
+      const auto [known, is_new] = divisors.emplace(quotient(by), by);
+      CAPTURE(literal(by));
+      CAPTURE(literal(known->second));
+      CHECK(known->second == by);
+      const int products = (quotient(by) == product(inverse) ? 1 : 0) +
+                           (quotient(by) == product(std::nextafter(inverse, 0.0F)) ? 1 : 0) +
+                           (quotient(by) == product(std::nextafter(inverse, 1e6F)) ? 1 : 0);
+      CHECK(products <= 1);
+      same += quotient(by) == product(inverse) ? 1 : 0;
+    }
+  }
+  CHECK(same > 6000);
 }
 
 TEST_CASE("unsigned integers beyond 2^63 are no negative ones") {

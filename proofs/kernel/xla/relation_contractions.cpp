@@ -305,6 +305,27 @@ std::optional<std::size_t> Tensors::sum_of_scaled(const Form& form,
   return make(base.form, {*sum}, kind);
 }
 
+/// A reduction of what is put together of few parts, along that dimension, too, from the neutral
+/// element, combines those of the parts.
+std::optional<std::size_t> Tensors::reduction_of_parts(const Form& form,
+                                                       const std::vector<std::size_t>& operands,
+                                                       const std::string& kind) {
+  constexpr std::size_t kFew = 64;
+  const Tensor x = at(operands[0]);
+  if (x.form.opcode != "concatenate" || x.operands.size() > kFew || form.numbers.size() != 1 ||
+      !contains(form.numbers[0], static_cast<std::size_t>(x.form.numbers[0][0])) ||
+      !op_called(form.text) || !is_neutral(form.text, operands[1]))
+    return std::nullopt;
+  std::optional<std::size_t> all;
+  for (const std::size_t each : x.operands) {
+    const auto part = make(form, {each, operands[1]}, kind);
+    if (!part) return std::nullopt;
+    all = all ? make({form.text, "", {}}, {*all, *part}, kind) : part;
+    if (!all) return std::nullopt;
+  }
+  return all;
+}
+
 /// A sum of products along dimensions that both factors have is a dot of these, without their
 /// broadcasts. The product is reshaped to `sizes`.
 std::optional<std::size_t> Tensors::sum_of_products(const Index& along, std::size_t product,

@@ -58,11 +58,38 @@ std::optional<std::size_t> Tensors::splat(const Factor& fraction, const Index& s
   return splat(scalar, sizes);
 }
 
+/// Of a constant of f32 by which is divided, what compilers multiply by: its inverse, rounded to
+/// f32, if its inverse rounds back. Nothing where another constant, which has no such inverse, has
+/// this one exactly: at most one quotient is a product with a constant. `depth`: of others.
+std::optional<Factor> Tensors::rounded_inverse(const Factor& c, int depth) {
+  const Type type = type_called("f32");
+  const auto factor_of = [&](float value) -> std::optional<Factor> {
+    const auto [above, below] = constant_of(value, type);
+    const bool is_fraction = std::fabs(above) < kMaxPart && below < kMaxPart &&
+                             above == std::floor(above) && std::isnormal(value);
+    return is_fraction ? reduced(static_cast<std::int64_t>(above), static_cast<std::int64_t>(below))
+                       : std::nullopt;
+  };
+  const auto nearest = [](const Factor& of) {
+    return static_cast<float>(static_cast<double>(of.numerator) /
+                              static_cast<double>(of.denominator));
+  };
+  const float own = nearest(c);
+  const float inverse = 1.0F / own;
+  const auto result = factor_of(inverse);
+  if (factor_of(own) != c || !result || 1.0F / inverse != own || depth == 0) return std::nullopt;
+  const auto back = reduced(result->denominator, result->numerator);
+  if (!back) return std::nullopt;
+  const float other = nearest(*back);
+  const bool is_other = other != own && factor_of(other) == back;
+  return is_other && !rounded_inverse(*back, depth - 1) ? std::nullopt : result;
+}
+
 /// What is cut off at a constant above and one below, in one order.
 std::optional<std::size_t> Tensors::clamped(const Form& form,
                                             const std::vector<std::size_t>& operands,
                                             const std::string& kind) {
-  if (kind != "float") return std::nullopt;
+  if (kind != "float") return integer_clamp(form, operands, kind);
   const auto cut = [&](std::size_t low, std::size_t x, std::size_t high) {
     const auto above = make({"maximum", "", {}}, {low, x}, kind);
     return above ? make({"minimum", "", {}}, {*above, high}, kind) : std::nullopt;
@@ -81,11 +108,38 @@ std::optional<std::size_t> Tensors::clamped(const Form& form,
   return std::nullopt;
 }
 
-/// The sum or difference of constants is one, and x − c is x + (−c).
+/// An integer that constants cut off from both sides, in whatever way.
+std::optional<std::size_t> Tensors::integer_clamp(const Form& form,
+                                                  const std::vector<std::size_t>& operands,
+                                                  const std::string& kind) {
+  const bool is_below = form.opcode == "minimum";
+  if (kind == "pred" || (!is_below && form.opcode != "maximum")) return std::nullopt;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Tensor inner = at(operands[1 - k]);
+    const auto outer_bound = integer(operands[k]);
+    if (!outer_bound || inner.form.opcode != (is_below ? "maximum" : "minimum")) continue;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto inner_bound = integer(inner.operands[i]);
+      if (!inner_bound || (is_below ? *inner_bound > *outer_bound : *inner_bound < *outer_bound))
+        continue;
+      const std::size_t low = is_below ? inner.operands[i] : operands[k];
+      const std::size_t high = is_below ? operands[k] : inner.operands[i];
+      return make({"clamp", "", {}}, {low, inner.operands[1 - i], high}, kind);
+    }
+  }
+  return std::nullopt;
+}
+
+/// The sum, difference or negation of constants is one, and x − c is x + (−c).
 std::optional<std::size_t> Tensors::sum_with_constant(const Form& form,
                                                       const std::vector<std::size_t>& operands,
                                                       const std::string& kind) {
   const bool is_difference = form.opcode == "subtract";
+  if (kind == "float" && form.opcode == "negate") {
+    auto one = fraction(operands[0]);
+    if (one) one->numerator = -one->numerator;
+    return one ? splat(*one, Index(at(operands[0]).sizes)) : std::nullopt;
+  }
   if (kind != "float" || (!is_difference && form.opcode != "add")) return std::nullopt;
   auto second = fraction(operands[1]);
   if (!second) return std::nullopt;
@@ -102,8 +156,19 @@ std::optional<std::size_t> Tensors::sum_with_constant(const Form& form,
   return negative ? make({"add", "", {}}, {operands[0], *negative}, kind) : std::nullopt;
 }
 
-/// Whether all elements are finite numbers, whatever the inputs are: nothing is divided, no root,
-/// logarithm or exponential taken, and no loop changes it.
+/// Whether all elements are above zero, whatever the inputs are, as a constant is, and a maximum
+/// with one.
+bool Tensors::is_positive(std::size_t number) const {
+  const Tensor& known = at(number);
+  if (is_one_of(known.form.opcode, {"broadcast", "reshape", "transpose"}))
+    return is_positive(known.operands[0]);
+  if (known.form.opcode == "maximum")
+    return is_positive(known.operands[0]) || is_positive(known.operands[1]);
+  return sign_of(number) > 0;
+}
+
+/// Whether all elements are finite numbers, whatever the inputs are: nothing is divided but by what
+/// is above zero, no root, logarithm or exponential taken, and no loop changes it.
 bool Tensors::makes_finite(const Tensor& tensor) const {
   static const std::set<std::string, std::less<>> kAlways = {"compare", "input", "iota"};
   static const std::set<std::string, std::less<>> kOfFinite = {
@@ -127,7 +192,9 @@ bool Tensors::makes_finite(const Tensor& tensor) const {
            (is_finite(operands[1]) || is_neutral(by, operands[1])) &&
            is_one_of(by, {"add", "maximum", "minimum", "multiply"});
   }
-  return kOfFinite.contains(opcode) &&
+  const bool divides =
+      opcode == "divide" && tensor.kind == "float" && is_positive(tensor.operands[1]);
+  return (divides || kOfFinite.contains(opcode)) &&
          std::all_of(tensor.operands.begin(), tensor.operands.end(), is_finite);
 }
 
@@ -303,19 +370,24 @@ std::optional<Tensors::Scaled> Tensors::scaled(std::size_t number) const {
              : std::nullopt;
 }
 
-/// x · c; x if c is 1. Nothing where the constant has larger parts.
+/// x · c; x if c is 1, and −x if it is −1. Nothing where the constant has larger parts.
 std::optional<std::size_t> Tensors::scaled_by(std::size_t number, const std::optional<Factor>& by) {
   if (!by) return std::nullopt;
   if (by->is_one()) return number;
+  if (by->negated().is_one()) return make({"negate", "", {}}, {number}, "float");
   const auto wide = splat(*by, Index(at(number).sizes));
   return wide ? make({"multiply", "", {}}, {number, *wide}, "float") : std::nullopt;
 }
 
-/// x / c is x · (1/c), and (x · a) · (y · b) is (x · y) · ab.
+/// x / c is x · (1/c), (x · a) · (y · b) is (x · y) · ab, and −x · c is x · (−c).
 std::optional<std::size_t> Tensors::with_one_factor(const Form& form,
                                                     const std::vector<std::size_t>& operands,
                                                     const std::string& kind) {
   const bool is_quotient = form.opcode == "divide";
+  if (kind == "float" && form.opcode == "negate") {
+    const auto own = scaled(operands[0]);
+    return own ? scaled_by(own->of, own->by.negated()) : std::nullopt;
+  }
   if (kind != "float" || (!is_quotient && form.opcode != "multiply")) return std::nullopt;
   std::optional<Factor> all = Factor{};
   std::optional<std::size_t> rest[2];
@@ -335,10 +407,18 @@ std::optional<std::size_t> Tensors::with_one_factor(const Form& form,
     else
       all.reset();
   }
+  // Signs belong to constants, if there are any.
+  bool had_sign = all && all->negated().is_one();
+  for (auto& each : rest) {
+    if (!each || factors == 0 || at(*each).form.opcode != "negate") continue;
+    each = at(*each).operands[0];
+    if (all) all = all->negated();
+    had_sign = true;
+  }
   // A product with one constant is as it should be, and so is 1 / y.
   const auto first = factor(operands[0]);
   const bool is_inverse = is_quotient && first && factors == 1 && rest[1];
-  const bool is_one_product = !is_quotient && factors == 1 &&
+  const bool is_one_product = !is_quotient && factors == 1 && !had_sign &&
                               (factor(operands[0]) || factor(operands[1])) && !all->is_one();
   if (factors == 0 || is_one_product || !all || (is_inverse && first->is_one()))
     return std::nullopt;

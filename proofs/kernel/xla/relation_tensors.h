@@ -108,6 +108,8 @@ class Tensors {
   struct Factor {
     std::int64_t numerator = 1, denominator = 1;
     bool is_one() const { return numerator == denominator; }
+    Factor negated() const { return {-numerator, denominator}; }
+    bool operator==(const Factor&) const = default;
   };
   /// Whether elements may be infinite or no numbers: what is computed from constants that are, or
   /// by a division by zero. Products with them are not linear.
@@ -156,6 +158,9 @@ class Tensors {
                                                 const std::vector<std::size_t>& operands,
                                                 const std::string& kind);
   std::optional<std::size_t> sum_of_batches(const Moved& moved, const Index& along);
+  std::optional<std::size_t> reduction_of_parts(const Form& form,
+                                                const std::vector<std::size_t>& operands,
+                                                const std::string& kind);
   std::optional<std::size_t> sum_of_products(const Index& along, std::size_t product,
                                              const Index& sizes);
   std::optional<std::size_t> sum_of_scaled(const Form& form,
@@ -218,10 +223,16 @@ class Tensors {
   std::optional<std::size_t> function_of_narrow(const Form& form,
                                                 const std::vector<std::size_t>& operands,
                                                 const std::string& kind);
+  bool is_positive(std::size_t number) const;
   bool makes_finite(const Tensor& tensor) const;
   std::optional<std::size_t> choice_as_product(const Form& form,
                                                const std::vector<std::size_t>& operands,
                                                const std::string& kind);
+  static Fraction constant_of(double value, const Type& type);
+  static std::optional<Factor> rounded_inverse(const Factor& c, int depth = 4);
+  std::optional<std::size_t> integer_clamp(const Form& form,
+                                           const std::vector<std::size_t>& operands,
+                                           const std::string& kind);
   std::optional<std::size_t> clamped(const Form& form, const std::vector<std::size_t>& operands,
                                      const std::string& kind);
   std::optional<std::size_t> operand_alone(const Form& form,
