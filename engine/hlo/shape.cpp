@@ -299,6 +299,7 @@ class NodeRule : private ShapeRule {
     std::int64_t sum = 0;
     for (std::size_t k = 0; k < node_.operands.size(); ++k) {
       Sizes sizes = operand(k).sizes;
+      require(operand(k).type == result().type, "the element types differ");
       require(sizes.size() == result().sizes.size(), "the ranks differ");
       sum += sizes[along];
       require(sum <= kMaxElements, "the result is too large");

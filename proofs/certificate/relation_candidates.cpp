@@ -238,6 +238,11 @@ void RelationSearch::relate(std::size_t node) {
     }
   }
   if (opcode == "dot") return dots(node);
+  if (opcode == "pad" && !found && !derive_all(node, choices, {})) {
+    // A padding that no device uses.
+    derive_all(node, choices, {0});
+    return;
+  }
   if (found || derive_all(node, choices, {})) return;
   if (!kernel::xla::is_one_of(opcode, {"complex", "map", "reduce", "sort"})) return;
   // Arrays that are sorted or reduced together are cut alike.

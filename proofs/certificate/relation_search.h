@@ -102,6 +102,8 @@ class RelationSearch {
   /// a slice of its tensor along what is cut, or a concatenation of such.
   void see_otherwise(std::size_t node);
   void see_slices(std::size_t node, std::size_t fact);
+  /// From the first to behind the last index of the whole that any device has.
+  std::pair<std::int64_t, std::int64_t> span_of(std::size_t place);
   void see_concatenations(std::size_t node, std::size_t fact);
   bool is_wanted(const Fact& fact, Wanted wanted);
   /// Unless it is known.
@@ -184,6 +186,7 @@ class RelationSearch {
   std::size_t whole_;        ///< tensors of the module that is not partitioned
   std::vector<Numbers> of_;  ///< facts, by node
   std::vector<Line> lines_;  ///< by fact; of inputs nothing
+  std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> spans_;  ///< by place
   std::set<Line> tried_;
   std::set<std::pair<std::size_t, Index>> asked_;
   // What was tried and asked, in order, at a number of facts.

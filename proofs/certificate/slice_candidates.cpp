@@ -111,6 +111,37 @@ void RelationSearch::see_slices(std::size_t node, std::size_t fact) {
     if (tensor >= whole_ || count == kMost) break;
     if (see(tensors.at(tensor).form.numbers)) ++count;
   }
+  // Of what is moved, all that devices have.
+  Index starts, ends;
+  bool is_part = false;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const auto [start, end] = span_of(modules_.facts()[fact].places[k]);
+    if (start >= end) return;
+    is_part = is_part || start > 0 || end < sizes[k];
+    starts.push_back(start);
+    ends.push_back(end);
+  }
+  if (count > 0 || !is_part) return;
+  Index hint = starts;
+  hint.insert(hint.end(), ends.begin(), ends.end());
+  hint.insert(hint.end(), starts.size(), 1);
+  const auto slice = modules_.follows(node, {fact}, hint);
+  if (slice && slice->tensor < whole_) derive(node, {fact}, hint);
+}
+
+std::pair<std::int64_t, std::int64_t> RelationSearch::span_of(std::size_t number) {
+  const kernel::xla::Place& place = modules_.places().at(number);
+  if (place.devices.empty()) return {0, place.whole};
+  const auto [known, is_new] = spans_.try_emplace(number, place.whole, 0);
+  if (!is_new) return known->second;
+  auto& [start, end] = known->second;
+  for (const auto& all : place.devices) {
+    for (const auto& each : all) {
+      start = std::min(start, each.of);
+      end = std::max(end, each.of + each.size);
+    }
+  }
+  return known->second;
 }
 
 void RelationSearch::see_concatenations(std::size_t node, std::size_t fact) {
@@ -159,6 +190,7 @@ void RelationSearch::masks(std::size_t node) {
     const Numbers facts = of_[here.operands[static_cast<std::size_t>(k)]];
     const std::size_t other = here.operands[static_cast<std::size_t>(3 - k)];
     for (const std::size_t fact : facts) {
+      if (sizes_of(fact).size() != own_sizes(node).size()) continue;
       for (std::size_t along = 0; along < own_sizes(node).size(); ++along) {
         const auto dimension = static_cast<std::int64_t>(along);
         for (const auto& [low, high] : likely_pads(fact, along)) {

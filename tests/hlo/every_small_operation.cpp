@@ -410,6 +410,7 @@ void make_pad(SmallProgram& program, Choices& choices) {
         text += fmt::format("{}{}_{}_{}", k == 0 ? "" : "x", step.form.numbers[0][k],
                             step.form.numbers[1][k], step.form.numbers[2][k]);
       step.attributes = ", padding=" + text;
+      step.hints.push_back({0});
       program.add(std::move(step));
     }
   }

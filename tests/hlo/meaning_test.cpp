@@ -368,6 +368,18 @@ TEST_CASE("modules with other inputs or outputs are not equal") {
         "invalid signature");
 }
 
+TEST_CASE("what is put together of other types has no meaning") {
+  const auto module = [](const std::string& first, const std::string& second) {
+    return "HloModule m\nENTRY e {\n  x = s32[4] parameter(0)\n"
+           "  s = s32[2] slice(x), slice={[0:2]}\n  t = s32[2] slice(x), slice={[2:4]}\n"
+           "  h = s8[2] convert(s)\n  g = s8[2] convert(t)\n  ROOT y = s32[4] concatenate(" +
+           first + ", " + second + "), dimensions={0}\n}\n";
+  };
+  CHECK(verdicts(module("s", "t"), module("s", "t")) == "valid; valid");
+  CHECK(verdicts(module("s", "t"), module("h", "t")) == "invalid shapes; invalid shapes");
+  CHECK(verdicts(module("s", "t"), module("s", "g")) == "invalid shapes; invalid shapes");
+}
+
 TEST_CASE("reshapes that cut across one another are followed") {
   const std::string x = "  x = f32[6,10] parameter(0)\n";
   CHECK(summary(

@@ -99,6 +99,28 @@ Pair counters() {
           computations("2,4", false)};
 }
 
+/// A half of what is negated.
+std::string halves(const std::string& ranges) {
+  return "  x = f32[2,8] parameter(0)\n  h = f32[2,4] slice(x), slice={" + ranges +
+         "}\n  ROOT y = f32[2,4] negate(h)\n";
+}
+
+/// Two elements of `other` on devices of this number along a, and else of x: the first two on the
+/// first devices, and the last two on the last.
+std::string own_half(const std::string& number, const std::string& other) {
+  return "  id = u32[] partition-id()\n  t = s32[4] constant({0, 0, 1, 1})\n"
+         "  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n  r = s32[] reshape(d)\n"
+         "  n = s32[] constant(" +
+         number +
+         ")\n  c = pred[] compare(r, n), direction=EQ\n"
+         "  cs = pred[2,4] broadcast(c), dimensions={}\n  m = f32[2,4] select(cs, " +
+         other +
+         ", x)\n  two = s32[] constant(2)\n  at = s32[] multiply(r, two)\n"
+         "  none = s32[] constant(0)\n"
+         "  h = f32[2,2] dynamic-slice(m, none, at), dynamic_slice_sizes={2,2}\n"
+         "  ROOT y = f32[2,2] negate(h)\n";
+}
+
 }  // namespace
 
 std::vector<Pair> compiled_pairs() {
@@ -405,6 +427,17 @@ std::vector<Pair> compiled_pairs() {
        "  x = f32[4,2] parameter(0)\n  z = f32[] constant(2)\n"
        "  b = f32[8] broadcast(z), dimensions={}\n  r = f32[4,2] reshape(b)\n"
        "  ROOT y = f32[4,2] multiply(x, r)\n",
+       ".a -> .a"},
+      // 34: halves of a dimension that is cut, each cut again
+      {halves("[0:2], [0:4]"),
+       "  x = f32[2,4] parameter(0)\n  s = f32[2,2] slice(x), slice={[0:2], [2:4]}\n"
+       "  q = f32[2,2] collective-permute(s), channel_id=1, source_target_pairs={{0,2},{1,3}}\n" +
+           zero + "  w = f32[2,4] pad(q, z), padding=0_0x2_0\n" + own_half("1", "w"),
+       ".a -> .a"},
+      {halves("[0:2], [4:8]"),
+       "  x = f32[2,4] parameter(0)\n"
+       "  w = f32[2,4] collective-permute(x), channel_id=1, source_target_pairs={{2,0},{3,1}}\n" +
+           own_half("0", "w"),
        ".a -> .a"},
   };
 }

@@ -81,6 +81,13 @@ TEST_CASE("modules are related as compilers write them, and not where these diff
         "t = f32[3,2,1,4] transpose(k), dimensions={1,0,2,3}\n  r = f32[2,3,4] reshape(t)"},
        {32, "reshape(e)", "reshape(s)"},
        {33, "r = f32[4,2] reshape(b)", "h = f32[4,2] reshape(b)\n  r = f32[4,2] negate(h)"},
+       {34, "padding=0_0x2_0", "padding=0_0x0_2"},
+       {34, "select(cs, w, x)", "select(cs, x, w)"},
+       {34, "{{0,2},{1,3}}", "{{2,0},{3,1}}"},
+       {34, "slice={[0:2], [2:4]}", "slice={[0:2], [0:2]}"},
+       {35, "direction=EQ", "direction=NE"},
+       {35, "at = s32[] multiply(r, two)", "at = s32[] add(r, two)"},
+       {35, "{{2,0},{3,1}}", "{{0,2},{1,3}}"},
        {21, "concatenate(n, i)", "concatenate(i, n)"},
        {21, "s32[1,3,2] concatenate(n, i), dimensions={2}\n  k = s32[3,2] reshape(j)",
         "s32[1,3,2] concatenate(n, i), dimensions={2}\n  r = s32[1,3,2] reverse(j), "

@@ -229,7 +229,13 @@ void SmallProgram::make_choice() {
   }
   const std::size_t flag = by_device("pred", truth);
   const std::size_t condition = broadcast(flag, {}, axes);
-  const std::size_t zero = once_in(8) ? x : splat("f32", once_in(12) ? "1" : "0", axes);
+  std::size_t zero = once_in(8) ? x : splat("f32", once_in(12) ? "1" : "0", axes);
+  if (once_in(3)) {
+    // Of one tensor at other places.
+    if (pairs_.empty()) make_collective("collective-permute");
+    permute(x, pairs_);
+    zero = count() - 1;
+  }
   const std::size_t chosen =
       apply("select", once_in(2) ? std::vector<std::size_t>{condition, x, zero}
                                  : std::vector<std::size_t>{condition, zero, x});

@@ -183,6 +183,7 @@ void SmallProgram::make_movement(const std::string& opcode) {
                            step.form.numbers[1][k], step.form.numbers[2][k]);
     }
     step.attributes = ", padding=" + edges;
+    step.hints.push_back({0});
   } else if (opcode == "concatenate") {
     if (rank == 0) return make_elementwise();
     const std::size_t along = below(rank);

@@ -72,6 +72,8 @@ struct FlatModule {
 std::optional<std::vector<Instruction>> steps_of_bitcast(const Instruction& bitcast,
                                                          const Shape& from);
 
+/// Those of a node's operands.
+std::vector<Index> sizes_of(const std::vector<Node>& nodes, const Node& node);
 /// `{1,2}`
 std::string text_of(const Index& list);
 /// A node like another one, of an instruction that is written in its place.
@@ -492,6 +494,7 @@ class RelatedModules {
   std::optional<Fact> seen_as_sum(const Node& node, const Fact& fact, const Index& hint);
   std::optional<Fact> reshaped_by_parts(const Node& node, const Fact& fact, const Index& hint);
   std::optional<Index> as_broadcast(const Index& own, const Fact& fact, const Index& sizes) const;
+  std::optional<Fact> within_padding(const Node& node, const Form& form, const Fact& fact);
   std::optional<Fact> sliced(const Node& node, const Form& form, const Fact& fact,
                              const Index& hint);
   std::optional<Fact> joined(const Node& node, const Form& form, const Facts& facts,

@@ -165,6 +165,20 @@ class Flattening {
       malformed("the shape of " + printable(instruction.name));
   }
 
+  /// What may be looked through has the sizes that follow from its operands; rules see to others.
+  void require_sizes(const Node& node) const {
+    const std::string& opcode = node.instruction->opcode;
+    const bool is_reduction = opcode == "reduce" && !node.shape.is_tuple;
+    if (!is_reduction && !is_one_of(opcode, {"broadcast", "concatenate", "convert", "reshape",
+                                             "slice", "transpose"}))
+      return;
+    const std::vector<Index> operands = sizes_of(flat_.nodes, node);
+    const Form form = is_reduction ? Form{"reduce", "", {node.instruction->numbers("dimensions")}}
+                                   : form_of(flat_.module, node, operands);
+    if (xla::sizes_of(form, operands) != node.shape.sizes)
+      malformed("the shape of " + printable(node.instruction->name));
+  }
+
   bool has_shape(const Tree& tree, const Shape& shape) const {
     if (tree.node) {
       const Shape& own = flat_.nodes[*tree.node].shape;
@@ -202,6 +216,7 @@ class Flattening {
       if (!operand.node) return leaves(computation, instruction, shape);
       node.operands.push_back(*operand.node);
     }
+    require_sizes(node);
     if (opcode == "bitcast") {
       if (const auto moved = bitcast(node)) return {moved, {}};
     }

@@ -239,10 +239,28 @@ bool RelatedModules::is_within(std::size_t tensor, std::int64_t size) const {
   return low && high && 0 <= *low && 0 <= *high && *high < size;
 }
 
-/// One of two arrays, of which one is zero, on every device.
+/// One of two arrays on every device: elements of one tensor wherever these are, or one is zero.
 std::optional<Fact> RelatedModules::chosen(const Node& node, const Facts& facts) {
   auto numbers = one_number(node.operands[0]);
   if (!numbers || !local_.nodes[node.operands[0]].shape.type.is_boolean()) return std::nullopt;
+  if (facts[0]->tensor == facts[1]->tensor && !facts[0]->partial && !facts[1]->partial) {
+    Fact either{0, facts[0]->tensor, {}, {}};
+    for (std::size_t k = 0; k < facts[0]->places.size(); ++k) {
+      if (facts[0]->places[k] == facts[1]->places[k]) {
+        either.places.push_back(facts[0]->places[k]);
+        continue;
+      }
+      const auto first = places_.fixed(facts[0]->places[k]);
+      const auto second = places_.fixed(facts[1]->places[k]);
+      if (!first || !second) return std::nullopt;
+      auto [size, whole, devices] = places_.at(*first);
+      for (std::size_t device = 0; device < devices.size(); ++device) {
+        if ((*numbers)[device] == 0) devices[device] = places_.at(*second).devices[device];
+      }
+      either.places.push_back(places_.segments(size, whole, std::move(devices)));
+    }
+    return either;
+  }
   const bool is_first = tensors_.is_zero(facts[1]->tensor);
   const Fact& zero = *facts[is_first ? 1 : 0];
   Fact result = *facts[is_first ? 0 : 1];
@@ -250,7 +268,6 @@ std::optional<Fact> RelatedModules::chosen(const Node& node, const Facts& facts)
       !std::all_of(zero.places.begin(), zero.places.end(),
                    [&](std::size_t place) { return places_.is_total(place); }))
     return std::nullopt;
-  if (facts[0]->tensor == facts[1]->tensor && facts[0]->places == facts[1]->places) return result;
   for (std::int64_t& each : *numbers) each = (each != 0) == is_first ? 1 : 0;
   result.view = View{View::Kind::Only, false, std::move(*numbers), {}, 0};
   return result;

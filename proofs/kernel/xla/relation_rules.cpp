@@ -9,12 +9,6 @@
 namespace p2::kernel::xla {
 namespace {
 
-std::vector<Index> sizes_of(const std::vector<Node>& nodes, const Node& node) {
-  std::vector<Index> sizes;
-  for (const std::size_t each : node.operands) sizes.push_back(nodes[each].shape.sizes);
-  return sizes;
-}
-
 std::size_t get(const std::vector<std::size_t>& places, std::int64_t at) {
   return places.at(static_cast<std::size_t>(at));
 }
@@ -26,6 +20,12 @@ std::vector<std::size_t> picked(const std::vector<std::size_t>& places, const In
 }
 
 }  // namespace
+
+std::vector<Index> sizes_of(const std::vector<Node>& nodes, const Node& node) {
+  std::vector<Index> sizes;
+  for (const std::size_t each : node.operands) sizes.push_back(nodes[each].shape.sizes);
+  return sizes;
+}
 
 std::optional<Fact> RelatedModules::made(const Node& node, Form form, const Facts& facts,
                                          std::vector<std::size_t> places,
@@ -276,6 +276,7 @@ std::optional<Fact> RelatedModules::moved(const Node& node, Form form, const Fac
     return made(node, form, facts, std::move(places), fact.partial);
   }
   if (opcode != "pad" || facts[1]->partial || fact.partial) return std::nullopt;
+  if (hint == Index{0}) return within_padding(node, form, fact);
   std::vector<std::size_t> places = fact.places;
   for (std::size_t k = 0; k < places.size(); ++k) {
     if (form.numbers[0][k] == 0 && form.numbers[1][k] == 0 && form.numbers[2][k] == 0) continue;
@@ -283,6 +284,29 @@ std::optional<Fact> RelatedModules::moved(const Node& node, Form form, const Fac
     places[k] = places_.identity(sizes[k]);
   }
   return made(node, form, facts, std::move(places));
+}
+
+/// What is not padding is elements of the same tensor; of the padding nothing is said.
+std::optional<Fact> RelatedModules::within_padding(const Node& node, const Form& form,
+                                                   const Fact& fact) {
+  Fact result{0, fact.tensor, {}, {}};
+  for (std::size_t k = 0; k < fact.places.size(); ++k) {
+    const std::int64_t low = form.numbers[0][k];
+    const bool is_padded = low != 0 || form.numbers[1][k] != 0;
+    if (low < 0 || form.numbers[1][k] < 0 || form.numbers[2][k] != 0) return std::nullopt;
+    const auto place = is_padded ? places_.fixed(fact.places[k]) : std::optional(fact.places[k]);
+    if (!place) return std::nullopt;
+    if (!is_padded) {
+      result.places.push_back(*place);
+      continue;
+    }
+    auto [size, whole, devices] = places_.at(*place);
+    for (Segments& all : devices) {
+      for (Segment& each : all) each.at += low;
+    }
+    result.places.push_back(places_.segments(node.shape.sizes[k], whole, std::move(devices)));
+  }
+  return result;
 }
 
 /// Without a hint elements of the same tensor; otherwise of the slice that the hint says.
