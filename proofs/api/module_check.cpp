@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -266,6 +267,24 @@ Evidence certify(const ModuleTexts& texts, const ModuleSubject& subject,
   }
 }
 
+/// Where a relation ends, with the line of the instruction, if the text has it under this name.
+std::string with_line(const std::string& where, const std::string& file, const std::string& text) {
+  const std::size_t space = where.rfind(' ');
+  if (where.find(" is related up to ") == std::string::npos) return where;
+  const std::string name = where.substr(space + 1);
+  std::istringstream lines(text);
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    std::string_view rest(line);
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    if (rest.starts_with("ROOT ")) rest.remove_prefix(5);
+    if (rest.starts_with('%')) rest.remove_prefix(1);
+    if (rest.starts_with(name) && rest.substr(name.size()).starts_with(" = "))
+      return fmt::format("{} ({}:{})", where, file, number);
+  }
+  return where;
+}
+
 template <typename Decide>
 ModuleCheck answer(ModuleSubject subject, const CheckQuestion& question, const Decide& decide,
                    const ModuleTexts& texts = {}, const Related& related = {}) {
@@ -273,8 +292,10 @@ ModuleCheck answer(ModuleSubject subject, const CheckQuestion& question, const D
   subject.solvers_asked = question.request.engine == "all";
   ModuleDecision decision = within_limits(decide);
   if (decision.outcome == Outcome::Undecided && related && related->index() == 1) {
-    decision.reason +=
-        fmt::format(" No relation at every node was found: {}.", std::get<1>(*related));
+    const std::string& where = std::get<1>(*related);
+    decision.reason += fmt::format(
+        " No relation at every node was found: {}.",
+        texts.binary.contains(subject.file) ? where : with_line(where, subject.file, texts.after));
   }
   const bool settled =
       decision.outcome == Outcome::Established || decision.outcome == Outcome::Refuted;

@@ -101,6 +101,20 @@ TEST_CASE("modules that are too large to be executed first are related node by n
   CHECK(engines(4096, "", kRefuted).at("explicit") == "invalid");
 }
 
+TEST_CASE("where a relation ends is said with the line of the instruction") {
+  const auto module = [](const std::string& by) {
+    return "HloModule m\n\nENTRY e {\n  x = f32[8] parameter(0)\n  c = f32[] constant(" + by +
+           ")\n  b = f32[8] broadcast(c), dimensions={}\n\n  ROOT y = f32[8] divide(x, b)\n}\n";
+  };
+  const TemporaryFile before(module("5.65685415"), ".hlo");
+  const TemporaryFile after(module("5.65685463"), ".hlo");
+  const Ran ran = run({"check", "--before", before.path(), "--after", after.path()});
+  INFO(ran.out);
+  CHECK(ran.exit == kUndecided);
+  CHECK(ran.out.find(fmt::format("output 0 is related up to divide y ({}:8).", after.path())) !=
+        std::string::npos);
+}
+
 TEST_CASE("check --before --after answers with the keys of the contract") {
   const TemporaryFile before(by_host().before, ".hlo");
   const TemporaryFile after(by_host().after, ".hlo");
