@@ -58,33 +58,6 @@ std::optional<std::size_t> Tensors::splat(const Factor& fraction, const Index& s
   return splat(scalar, sizes);
 }
 
-/// Of a constant of f32 by which is divided, what compilers multiply by: its inverse, rounded to
-/// f32, if its inverse rounds back. Nothing where another constant, which has no such inverse, has
-/// this one exactly: at most one quotient is a product with a constant. `depth`: of others.
-std::optional<Factor> Tensors::rounded_inverse(const Factor& c, int depth) {
-  const Type type = type_called("f32");
-  const auto factor_of = [&](float value) -> std::optional<Factor> {
-    const auto [above, below] = constant_of(value, type);
-    const bool is_fraction = std::fabs(above) < kMaxPart && below < kMaxPart &&
-                             above == std::floor(above) && std::isnormal(value);
-    return is_fraction ? reduced(static_cast<std::int64_t>(above), static_cast<std::int64_t>(below))
-                       : std::nullopt;
-  };
-  const auto nearest = [](const Factor& of) {
-    return static_cast<float>(static_cast<double>(of.numerator) /
-                              static_cast<double>(of.denominator));
-  };
-  const float own = nearest(c);
-  const float inverse = 1.0F / own;
-  const auto result = factor_of(inverse);
-  if (factor_of(own) != c || !result || 1.0F / inverse != own || depth == 0) return std::nullopt;
-  const auto back = reduced(result->denominator, result->numerator);
-  if (!back) return std::nullopt;
-  const float other = nearest(*back);
-  const bool is_other = other != own && factor_of(other) == back;
-  return is_other && !rounded_inverse(*back, depth - 1) ? std::nullopt : result;
-}
-
 /// What is cut off at a constant above and one below, in one order.
 std::optional<std::size_t> Tensors::clamped(const Form& form,
                                             const std::vector<std::size_t>& operands,

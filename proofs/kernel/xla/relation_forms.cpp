@@ -153,7 +153,6 @@ Form form_of(const Module& module, const Node& node, const std::vector<Index>& o
       form.text = instruction.attribute("direction") +
                   (instruction.has("type") ? " " + instruction.attribute("type") : "");
     if (opcode == "bitcast-convert") form.text = types();
-    if (opcode == "divide" && node.shape.type.name == "f32") form.text = "in f32";
     if (opcode == "reduce-precision") form.text = description_of(module, instruction);
   } else if (opcode == "iota") {
     form.numbers = {{instruction.number("iota_dimension", 0)}, node.shape.sizes};

@@ -256,20 +256,15 @@ std::string Tensors::text_of(const Fraction& fraction) {
   return Json(fraction.numerator + 0.0).dump() + "/" + Json(fraction.denominator).dump();
 }
 
-/// The number that a constant stands for.
-Fraction Tensors::constant_of(double value, const Type& type) {
-  const Fraction fraction = fraction_of(value, type);
-  // Binary fractions, as 2^-26, are what they are.
-  Fraction binary = fraction;
-  while (binary.numerator != std::floor(binary.numerator) && binary.denominator < 0x1p30)
-    binary = {2 * binary.numerator, 2 * binary.denominator};
-  return binary.numerator == std::floor(binary.numerator) ? binary : fraction;
-}
-
 std::size_t Tensors::scalar(std::string_view literal, const Type& type) {
   std::string text;
   if (type.is_float()) {
-    const Fraction fraction = constant_of(real_literal(literal, type), type);
+    Fraction fraction = fraction_of(real_literal(literal, type), type);
+    // Binary fractions, as 2^-26, are what they are.
+    Fraction binary = fraction;
+    while (binary.numerator != std::floor(binary.numerator) && binary.denominator < 0x1p30)
+      binary = {2 * binary.numerator, 2 * binary.denominator};
+    if (binary.numerator == std::floor(binary.numerator)) fraction = binary;
     text = text_of(fraction);
     if (std::isnan(fraction.numerator)) text = "nan";
     if (std::isinf(fraction.numerator)) text = fraction.numerator > 0 ? "inf" : "-inf";
@@ -393,11 +388,6 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   if (std::any_of(operands.begin(), operands.end(),
                   [&](std::size_t each) { return is_empty(at(each).sizes); }))
     return std::nullopt;
-  if (opcode == "divide" && !form.text.empty()) {
-    const auto by = factor(operands[1]);
-    const auto inverse = by ? rounded_inverse(*by) : std::nullopt;
-    return inverse ? scaled_by(operands[0], inverse) : make({"divide", "", {}}, operands, kind);
-  }
   if (opcode == "function") return canonical_convolution(form, operands, kind);
   if (opcode == "gather") return simple_gather(form, operands, kind);
   if (opcode == "scatter") return simple_scatter(form, operands, kind);

@@ -109,7 +109,6 @@ class Tensors {
     std::int64_t numerator = 1, denominator = 1;
     bool is_one() const { return numerator == denominator; }
     Factor negated() const { return {-numerator, denominator}; }
-    bool operator==(const Factor&) const = default;
   };
   /// Whether elements may be infinite or no numbers: what is computed from constants that are, or
   /// by a division by zero. Products with them are not linear.
@@ -228,8 +227,6 @@ class Tensors {
   std::optional<std::size_t> choice_as_product(const Form& form,
                                                const std::vector<std::size_t>& operands,
                                                const std::string& kind);
-  static Fraction constant_of(double value, const Type& type);
-  static std::optional<Factor> rounded_inverse(const Factor& c, int depth = 4);
   std::optional<std::size_t> integer_clamp(const Form& form,
                                            const std::vector<std::size_t>& operands,
                                            const std::string& kind);
