@@ -179,10 +179,12 @@ void RelationSearch::reshapes(std::size_t node, const Numbers& facts) {
     bool has_one = false;
     for (std::size_t k = 0; k < own.size(); ++k) {
       const std::size_t place = modules_.facts()[fact].places[k];
-      const auto classes = modules_.places().classes({place});
-      const bool is_slice = std::ranges::all_of(classes, [](auto each) { return each == 0; }) &&
-                            !modules_.places().is_free(place);
-      has_one = has_one || ((own[k] == 1 || is_slice) && sizes_of(fact)[k] > own[k]);
+      const auto is_slice = [&] {
+        const auto classes = modules_.places().classes({place});
+        return !modules_.places().is_free(place) &&
+               std::ranges::all_of(classes, [](auto each) { return each == 0; });
+      };
+      has_one = has_one || (sizes_of(fact)[k] > own[k] && (own[k] == 1 || is_slice()));
     }
     if (has_one) derive(node, {fact}, reshaped(own, sizes_of(fact), own_sizes(node), {}, true));
   }

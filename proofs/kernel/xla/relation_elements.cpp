@@ -103,16 +103,11 @@ std::optional<std::size_t> Tensors::integer_clamp(const Form& form,
   return std::nullopt;
 }
 
-/// The sum, difference or negation of constants is one, and x − c is x + (−c).
+/// The sum or difference of constants is one, and x − c is x + (−c).
 std::optional<std::size_t> Tensors::sum_with_constant(const Form& form,
                                                       const std::vector<std::size_t>& operands,
                                                       const std::string& kind) {
   const bool is_difference = form.opcode == "subtract";
-  if (kind == "float" && form.opcode == "negate") {
-    auto one = fraction(operands[0]);
-    if (one) one->numerator = -one->numerator;
-    return one ? splat(*one, Index(at(operands[0]).sizes)) : std::nullopt;
-  }
   if (kind != "float" || (!is_difference && form.opcode != "add")) return std::nullopt;
   auto second = fraction(operands[1]);
   if (!second) return std::nullopt;
@@ -352,12 +347,15 @@ std::optional<std::size_t> Tensors::scaled_by(std::size_t number, const std::opt
   return wide ? make({"multiply", "", {}}, {number, *wide}, "float") : std::nullopt;
 }
 
-/// x / c is x · (1/c), (x · a) · (y · b) is (x · y) · ab, and −x · c is x · (−c).
+/// x / c is x · (1/c), (x · a) · (y · b) is (x · y) · ab, and −x · c is x · (−c). Negated
+/// constants are constants.
 std::optional<std::size_t> Tensors::with_one_factor(const Form& form,
                                                     const std::vector<std::size_t>& operands,
                                                     const std::string& kind) {
   const bool is_quotient = form.opcode == "divide";
   if (kind == "float" && form.opcode == "negate") {
+    if (const auto one = fraction(operands[0]))
+      return splat(one->negated(), Index(at(operands[0]).sizes));
     const auto own = scaled(operands[0]);
     return own ? scaled_by(own->of, own->by.negated()) : std::nullopt;
   }

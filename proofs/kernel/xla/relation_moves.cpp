@@ -315,24 +315,24 @@ void Tensors::resize(std::vector<Digits>& dimensions, const Index& own, const In
   }
 }
 
-/// Where dimensions become `next` from `sizes`, and only such are cut that the tensor which is
-/// moved has as they are: which these are, by dimension. `moved` is then that of the smaller
-/// tensor.
+/// Where dimensions become `next` from `sizes`, and only such are cut or wider that the tensor
+/// which is moved has as they are: which these are, by dimension. `moved` is then that of the
+/// tensor with these sizes.
 std::optional<std::vector<std::size_t>> Tensors::cut_moved(Moved& moved, const Index& sizes,
                                                            const Index& next) const {
   const Index& own = at(moved.base).sizes;
   const Index strides = strides_of(own);
   std::vector<std::size_t> along(sizes.size(), SIZE_MAX);
-  Index smaller = own;
+  Index changed = own;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     if (next[k] == sizes[k]) continue;
     if (moved.dimensions[k].size() != 1 || next[k] < 2) return std::nullopt;
     const Digit& digit = moved.dimensions[k][0];
     along[k] = dimension_of(digit, own, strides);
     if (digit.stride != strides[along[k]] || digit.size != own[along[k]]) return std::nullopt;
-    smaller[along[k]] = next[k];
+    changed[along[k]] = next[k];
   }
-  resize(moved.dimensions, own, smaller);
+  resize(moved.dimensions, own, changed);
   return along;
 }
 
@@ -363,26 +363,18 @@ std::optional<std::size_t> Tensors::concatenation_of_moved(const Form& form,
                                                            std::vector<std::size_t> operands,
                                                            const std::string& kind) {
   const auto along = static_cast<std::size_t>(form.numbers[0][0]);
-  std::int64_t size = 0;
-  for (const std::size_t each : operands) size += at(each).sizes[along];
+  Index wide = at(operands[0]).sizes;
+  for (std::size_t k = 1; k < operands.size(); ++k) wide[along] += at(operands[k]).sizes[along];
   std::optional<Moved> first;
   std::size_t of_base = 0;
-  Index all;  // sizes of the concatenation of bases
   for (std::size_t& each : operands) {
     Moved one = moved(each);
-    const Digits& digits = one.dimensions[along];
-    if (one.is_own || digits.size() != 1) return std::nullopt;
-    Index sizes = at(one.base).sizes;
-    const Index strides = strides_of(sizes);
-    const std::size_t own = dimension_of(digits[0], sizes, strides);
-    if (digits[0].stride != strides[own] || digits[0].size != sizes[own]) return std::nullopt;
-    Index wide = sizes;
-    wide[own] = size;
-    resize(one.dimensions, sizes, wide);
-    if (first && (wide != all || one.dimensions != first->dimensions)) return std::nullopt;
+    const auto of = one.is_own ? std::nullopt : cut_moved(one, at(each).sizes, wide);
+    if (!of || (*of)[along] == SIZE_MAX ||
+        (first && ((*of)[along] != of_base || one.dimensions != first->dimensions)))
+      return std::nullopt;
     each = one.base;
-    of_base = own;
-    all = std::move(wide);
+    of_base = (*of)[along];
     first = std::move(one);
   }
   if (!first) return std::nullopt;

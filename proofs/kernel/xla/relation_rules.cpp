@@ -294,17 +294,12 @@ std::optional<Fact> RelatedModules::within_padding(const Node& node, const Form&
     const std::int64_t low = form.numbers[0][k];
     const bool is_padded = low != 0 || form.numbers[1][k] != 0;
     if (low < 0 || form.numbers[1][k] < 0 || form.numbers[2][k] != 0) return std::nullopt;
-    const auto place = is_padded ? places_.fixed(fact.places[k]) : std::optional(fact.places[k]);
+    result.places.push_back(fact.places[k]);
+    if (!is_padded) continue;
+    const auto place = places_.fixed(fact.places[k]);
     if (!place) return std::nullopt;
-    if (!is_padded) {
-      result.places.push_back(*place);
-      continue;
-    }
-    auto [size, whole, devices] = places_.at(*place);
-    for (Segments& all : devices) {
-      for (Segment& each : all) each.at += low;
-    }
-    result.places.push_back(places_.segments(node.shape.sizes[k], whole, std::move(devices)));
+    result.places[k] = places_.sliced(*place, Index(places_.devices(), -low), node.shape.sizes[k],
+                                      0, places_.at(*place).whole);
   }
   return result;
 }
