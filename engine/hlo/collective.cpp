@@ -175,6 +175,13 @@ std::string_view base_opcode(std::string_view opcode) {
   return opcode;
 }
 
+const Shape& computed_shape(const Instruction& instruction) {
+  const std::string_view base = base_opcode(instruction.opcode);
+  const bool has_operands = base != instruction.opcode && base != "all-reduce" &&
+                            instruction.shape.is_tuple && instruction.shape.parts.size() > 1;
+  return has_operands ? instruction.shape.parts[1] : instruction.shape;
+}
+
 bool is_collective(std::string_view opcode) {
   return std::find(kCollectives.begin(), kCollectives.end(), opcode) != kCollectives.end();
 }

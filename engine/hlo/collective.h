@@ -29,6 +29,9 @@ struct DeviceCounts {
 bool is_collective(std::string_view opcode);
 /// `all-reduce` of `all-reduce-start`; any other opcode itself.
 std::string_view base_opcode(std::string_view opcode);
+/// The shape of the result; of the start of an asynchronous collective, the part of its tuple that
+/// is.
+const Shape& computed_shape(const Instruction& instruction);
 
 /// Whether a computation of a module, or one that it calls, has collectives.
 bool has_collective(const Module& module, std::uint32_t computation);

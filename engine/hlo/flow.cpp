@@ -12,6 +12,7 @@
 #include "engine/base/limits.h"
 #include "engine/hlo/module.h"
 #include "engine/hlo/operations.h"
+#include "engine/hlo/shape_inference.h"
 
 namespace p2::hlo {
 namespace {
@@ -78,6 +79,7 @@ class FlowBuilder {
 
   Flow build() {
     const Module& module = *flow_.module;
+    check_shapes(module);
     std::vector<TreePointer> parameters;
     for (const std::uint32_t index : module.entry_computation().parameters) {
       const Instruction& instruction = module.entry_computation().instructions[index];
@@ -109,7 +111,7 @@ class FlowBuilder {
           fmt::format("more than {} operations after inlining all calls, expected fewer",
                       kMaxNodes));
     }
-    check_shapes(flow_, node);
+    if (node.collective != kNone) check_collective_shapes(flow_, node);
     watch_.require_growth(flow_.nodes, 1);
     flow_.nodes.push_back(std::move(node));
     return {static_cast<std::uint32_t>(flow_.nodes.size() - 1), 0};
@@ -208,14 +210,6 @@ class FlowBuilder {
     return forwarded(instruction, result);
   }
 
-  /// The shape of the result; of an asynchronous start, the second part of the shape in the text.
-  static const Shape& computed_shape(const Instruction& instruction, std::string_view base) {
-    const bool tuple = instruction.shape.is_tuple && instruction.shape.parts.size() > 1;
-    if (base != instruction.opcode && base != "all-reduce" && tuple)
-      return instruction.shape.parts[1];
-    return instruction.shape;
-  }
-
   /// Whether a bitcast, which keeps the order in memory, keeps that of the indices: by the layouts
   /// in the text, since copies are not nodes.
   bool keeps_order(const Instruction& instruction) const {
@@ -231,8 +225,7 @@ class FlowBuilder {
     Node node;
     node.instruction = &instruction;
     for (const TreePointer& operand : operands) append_leaves(*operand, node.operands);
-    const std::string_view base = base_opcode(instruction.opcode);
-    const Shape& shape = computed_shape(instruction, base);
+    const Shape& shape = computed_shape(instruction);
     node.outputs = shape.arrays();
     std::vector<ArrayShape> shapes;
     for (const Ref ref : node.operands) shapes.push_back(flow_.shape(ref));
@@ -243,7 +236,8 @@ class FlowBuilder {
     completion_->complete(node, instruction);
     Ref ref = add(std::move(node));
     const TreePointer result = tree_of_outputs(ref, shape);
-    return base != instruction.opcode ? with_async(result, true) : result;
+    const bool is_start = base_opcode(instruction.opcode) != instruction.opcode;
+    return is_start ? with_async(result, true) : result;
   }
 
   LimitWatch watch_;

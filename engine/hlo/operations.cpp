@@ -104,37 +104,7 @@ bool is_sum_of_products(const Instruction& instruction, const std::vector<ArrayS
   } catch (const InputError&) {
     return false;
   }
-  const auto sizes_of =
-      [](const ArrayShape& shape,
-         const std::vector<std::int64_t>& dimensions) -> std::optional<std::vector<std::int64_t>> {
-    std::vector<std::int64_t> sizes;
-    for (const std::int64_t each : dimensions) {
-      if (each < 0 || each >= static_cast<std::int64_t>(shape.sizes.size())) return std::nullopt;
-      if (std::count(dimensions.begin(), dimensions.end(), each) > 1) return std::nullopt;
-      sizes.push_back(shape.sizes[static_cast<std::size_t>(each)]);
-    }
-    return sizes;
-  };
-  const auto batch = sizes_of(operands[0], numbers.lhs_batch);
-  const auto contracted = sizes_of(operands[0], numbers.lhs_contracting);
-  if (!batch || !contracted || batch != sizes_of(operands[1], numbers.rhs_batch) ||
-      contracted != sizes_of(operands[1], numbers.rhs_contracting)) {
-    return false;
-  }
-  std::vector<std::int64_t> sizes = *batch;
-  const auto add_free = [&](const ArrayShape& shape, std::vector<std::int64_t> used,
-                            const std::vector<std::int64_t>& more) {
-    used.insert(used.end(), more.begin(), more.end());
-    if (!sizes_of(shape, used)) return false;
-    for (std::size_t i = 0; i < shape.sizes.size(); ++i) {
-      const bool is_used =
-          std::find(used.begin(), used.end(), static_cast<std::int64_t>(i)) != used.end();
-      if (!is_used) sizes.push_back(shape.sizes[i]);
-    }
-    return true;
-  };
-  return add_free(operands[0], numbers.lhs_batch, numbers.lhs_contracting) &&
-         add_free(operands[1], numbers.rhs_batch, numbers.rhs_contracting) && sizes == result.sizes;
+  return interpreter::dot_sizes(numbers, operands[0], operands[1]) == result.sizes;
 }
 
 /// Custom calls whose result is their first operand: a note to a compiler.

@@ -80,8 +80,4 @@ class NodeCompletion {
   std::unordered_map<std::string, std::uint32_t> collectives_;  ///< by the text of their groups
 };
 
-/// Shape inference: throws IllFormed unless the shapes of a node's results follow from those of its
-/// operands. Opaque nodes are not checked.
-void check_shapes(const Flow& flow, const Node& node);
-
 }  // namespace p2::hlo

@@ -65,6 +65,9 @@ struct Shape {
   std::vector<ArrayShape> arrays() const;
 };
 
+/// Whether they have the same types and sizes, whatever their layouts.
+bool are_same(const Shape& a, const Shape& b);
+
 /// Whether there are elements of type `opaque`; whether there are sizes that are not fixed.
 bool is_foreign(const Shape& shape);
 bool is_dynamic(const Shape& shape);

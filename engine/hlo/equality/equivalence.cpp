@@ -14,6 +14,7 @@
 #include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/execution.h"
 #include "engine/hlo/operations.h"
+#include "engine/hlo/shape_inference.h"
 
 namespace p2::hlo {
 namespace {
@@ -167,6 +168,8 @@ ModuleDecision compare(const std::shared_ptr<const Module>& first,
           : relation_of(*before, *after, devices));
   ModuleDecision decision;
   try {
+    check_shapes(*before);
+    check_shapes(*after);
     decision = decide_outputs(before, after, devices, *relation, options, limits);
     if (decision.outcome == Outcome::Established) {
       require_same_effects(decision, *before, *after, *relation, options, limits);

@@ -105,6 +105,40 @@ DotDimensions dot_dimensions(const Instruction& instruction) {
           list_attribute(instruction, "rhs_contracting_dims")};
 }
 
+std::optional<Dimensions> dot_sizes(const DotDimensions& numbers, const ArrayShape& lhs,
+                                    const ArrayShape& rhs) {
+  const auto sizes_of = [](const ArrayShape& shape,
+                           const Dimensions& dimensions) -> std::optional<Dimensions> {
+    Dimensions sizes;
+    for (const std::int64_t each : dimensions) {
+      if (each < 0 || each >= static_cast<std::int64_t>(shape.sizes.size())) return std::nullopt;
+      if (std::count(dimensions.begin(), dimensions.end(), each) > 1) return std::nullopt;
+      sizes.push_back(shape.sizes[static_cast<std::size_t>(each)]);
+    }
+    return sizes;
+  };
+  const auto batch = sizes_of(lhs, numbers.lhs_batch);
+  const auto contracted = sizes_of(lhs, numbers.lhs_contracting);
+  if (!batch || !contracted || batch != sizes_of(rhs, numbers.rhs_batch) ||
+      contracted != sizes_of(rhs, numbers.rhs_contracting)) {
+    return std::nullopt;
+  }
+  Dimensions sizes = *batch;
+  const auto add_free = [&](const ArrayShape& shape, Dimensions used, const Dimensions& more) {
+    used.insert(used.end(), more.begin(), more.end());
+    if (!sizes_of(shape, used)) return false;
+    for (std::size_t i = 0; i < shape.sizes.size(); ++i) {
+      if (!contains(used, i)) sizes.push_back(shape.sizes[i]);
+    }
+    return true;
+  };
+  if (!add_free(lhs, numbers.lhs_batch, numbers.lhs_contracting) ||
+      !add_free(rhs, numbers.rhs_batch, numbers.rhs_contracting)) {
+    return std::nullopt;
+  }
+  return sizes;
+}
+
 GatherDimensions gather_dimensions(const Instruction& instruction) {
   const auto list = [&](std::string_view name) { return list_attribute(instruction, name); };
   const auto vector = integer_attribute(instruction, "index_vector_dim");
@@ -161,6 +195,12 @@ IndexedWindows::IndexedWindows(const Instruction& instruction, const ScatterDime
       indices_batching_(numbers.scatter_indices_batching_dims),
       vector_(numbers.index_vector_dim) {
   check(instruction, operand, indices, updates);
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (updates.sizes[static_cast<std::size_t>(window_dims_[i])] >
+        operand.sizes[static_cast<std::size_t>(kept_[i])]) {
+      refuse(instruction, "update_window_dims");
+    }
+  }
 }
 
 void IndexedWindows::check(const Instruction& instruction, const ArrayShape& operand,

@@ -19,6 +19,10 @@ struct DotDimensions {
   Dimensions lhs_batch, rhs_batch, lhs_contracting, rhs_contracting;
 };
 DotDimensions dot_dimensions(const Instruction& instruction);
+/// The sizes of a dot's result: batch, and what is left of both sides. Nothing where the numbers do
+/// not fit the operands.
+std::optional<Dimensions> dot_sizes(const DotDimensions& numbers, const ArrayShape& lhs,
+                                    const ArrayShape& rhs);
 
 struct GatherDimensions {
   Dimensions offset_dims, collapsed_slice_dims, start_index_map, operand_batching_dims,

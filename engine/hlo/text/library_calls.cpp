@@ -313,7 +313,9 @@ class Expansion {
     if (!fits || number == from_.root) return nullptr;
     for (const Instruction& each : from_.instructions) {
       if (std::ranges::find(each.operands, number) == each.operands.end()) continue;
-      if (each.opcode != "get-tuple-element" || each.attributes.index != 0) return nullptr;
+      const bool is_result = each.opcode == "get-tuple-element" && each.attributes.index == 0 &&
+                             are_same(each.shape, call.shape.parts[0]);
+      if (!is_result) return nullptr;
     }
     return &call.shape.parts[0].array;
   }
