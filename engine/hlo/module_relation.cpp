@@ -187,7 +187,7 @@ std::optional<NotShards> relate(const char* what, const std::vector<ArrayShape>&
                                  what, global.size(), shards.size())};
   }
   for (std::size_t i = 0; i < global.size(); ++i) {
-    const auto sharding = sharding_of(texts[i], global[i], devices, module);
+    auto sharding = sharding_of(texts[i], global[i], devices, module);
     const bool sums = sharding && (sharding->parts == 1 || global[i].type.is_float() ||
                                    global[i].type.is_integer());
     if (!sums) {
@@ -202,12 +202,28 @@ std::optional<NotShards> relate(const char* what, const std::vector<ArrayShape>&
                              "XLA has chosen it, or say it with --relate"
                            : texts[i])};
     }
+    name_axes(*sharding, mesh_axes(module.meshes, devices.partitions));
     relations.push_back(tiled(*sharding, global[i], static_cast<std::uint32_t>(i), devices));
   }
   return std::nullopt;
 }
 
 }  // namespace
+
+std::string tiling_words(const std::vector<std::int64_t>& parts,
+                         const std::vector<std::string>& axes) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] == 1) continue;
+    const std::string dimension = parts.size() == 1   ? ""
+                                  : parts.size() != 2 ? fmt::format("dimension {} ", i)
+                                  : i == 0            ? "rows "
+                                                      : "columns ";
+    const bool has_name = i < axes.size() && !axes[i].empty();
+    words.push_back(dimension + (has_name ? "over " + axes[i] : fmt::format("in {}", parts[i])));
+  }
+  return words.empty() ? "replicated" : fmt::to_string(fmt::join(words, ", "));
+}
 
 std::string shardy_attribute(const Instruction& instruction, const std::string& name) {
   const auto found = instruction.attributes.shardy.find(name);
@@ -258,8 +274,8 @@ TensorRelation tiled(const Sharding& sharding, const ArrayShape& whole, std::uin
     relation.part.push_back(
         static_cast<std::uint32_t>(sharding.part[static_cast<std::size_t>(partition)]));
   }
-  relation.words = sharding.coordinates.empty() ? "replicated"
-                                                : fmt::format("{}", fmt::join(sharding.tiles, "×"));
+  relation.words = tiling_words(
+      sharding.coordinates.empty() ? std::vector<std::int64_t>{} : sharding.tiles, sharding.axes);
   if (sharding.kind == Sharding::Kind::Maximal) {
     relation.words = fmt::format("on device {}", sharding.only_partition);
   }

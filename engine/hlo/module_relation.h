@@ -19,8 +19,14 @@ enum class Form : std::uint8_t { Global, Partitioned };
 /// How devices hold an input or output of a module before partitioning, for people.
 struct TensorTiling {
   std::string tensor;  ///< the parameter's name, or `output 0`
-  std::string tiles;   ///< `replicated`, or the number of parts along every dimension: `2×1`
+  std::string tiles;   ///< as tiling_words() says it
 };
+
+/// How a tensor is cut: `replicated`; `rows over data, columns over model`, where the axes of a
+/// mesh have names, and `rows in 2` where not; of other ranks than two `dimension 0 over data`, and
+/// `over data` of one. `axes`: by dimension, or empty.
+std::string tiling_words(const std::vector<std::int64_t>& parts,
+                         const std::vector<std::string>& axes);
 
 /// A box of a whole tensor and where it lies in a device's own tensor.
 struct Piece {
@@ -44,7 +50,7 @@ struct TensorRelation {
   std::vector<std::uint32_t> part = {};  ///< by device; empty with one part
   /// An element is the reduction over the devices that hold it; otherwise all parts are held.
   bool parts_are_devices = false;
-  std::string words = {};  ///< as TensorTiling::tiles
+  std::string words = {};  ///< TensorTiling::tiles
 
   std::uint32_t part_of(std::uint32_t device) const { return part.empty() ? 0 : part[device]; }
   std::uint32_t number_on(std::uint32_t device) const {

@@ -52,6 +52,13 @@ class Mesh {
     }
     return at;
   }
+  /// `data × model`
+  std::string names(const JsonValue& axes) const {
+    std::string all;
+    for (const std::size_t axis : numbers(axes))
+      all += (all.empty() ? "" : " × ") + axes_[axis].name;
+    return all;
+  }
   const std::vector<MeshAxis>& axes() const { return axes_; }
 
  private:
@@ -326,7 +333,9 @@ class RelationReader {
     }
     List tile;
     List parts;
+    std::vector<std::string> names;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
+      names.push_back(mesh_.names(by_dimension[i]));
       parts.push_back(mesh_.size(by_dimension[i]));
       tile.push_back((sizes[i] + parts[i] - 1) / parts[i]);
     }
@@ -346,7 +355,7 @@ class RelationReader {
       const bool empty = volume(piece.sizes) == 0;
       if (!empty) relation.pieces[device].push_back(std::move(piece));
     }
-    relation.words = volume(parts) == 1 ? "replicated" : fmt::format("{}", fmt::join(parts, "×"));
+    relation.words = tiling_words(parts, names);
   }
 
   void place(TensorRelation& relation, const JsonValue& boxes, const LocalTensors& locals) const {

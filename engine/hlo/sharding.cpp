@@ -271,7 +271,16 @@ std::optional<Sharding> MeshSharding::sharding(std::size_t rank, std::int64_t pa
     if (copy >= sizes.back()) return std::nullopt;
     order[static_cast<std::size_t>(place * sizes.back() + copy++)] = mesh.devices[i];
   }
-  return tiled(sizes, order, rank, subgroups, partitions);
+  auto sharding = tiled(sizes, order, rank, subgroups, partitions);
+  if (!sharding) return sharding;
+  for (const auto& axes : dimensions) {
+    std::string& names = sharding->axes.emplace_back();
+    for (const MeshAxis& axis : axes) {
+      names += (names.empty() ? "" : " × ") + axis.name;
+      if (axis.before) names += fmt::format(":({}){}", *axis.before, axis.size);
+    }
+  }
+  return sharding;
 }
 
 /// The name of an axis in single quotes, as XLA writes it.
@@ -528,6 +537,36 @@ std::vector<std::string> sharding_list(std::string_view text) {
     start = i + 1;
   }
   return all;
+}
+
+void name_axes(Sharding& sharding, const std::vector<MeshAxis>& mesh) {
+  if (sharding.coordinates.empty() || !sharding.axes.empty()) return;
+  // Whether the digits of the coordinates along a dimension are those of partitions along an axis.
+  const auto follows = [&](std::size_t dimension, std::int64_t below, const MeshAxis& axis) {
+    const Digit digit = digit_of(mesh, axis, kNowhere);
+    for (std::size_t k = 0; k < sharding.coordinates.size(); ++k) {
+      const auto partition = static_cast<std::int64_t>(k);
+      if (sharding.coordinates[k][dimension] / below % axis.size !=
+          partition / digit.stride % digit.size) {
+        return false;
+      }
+    }
+    return true;
+  };
+  for (std::size_t i = 0; i < sharding.tiles.size(); ++i) {
+    std::string& names = sharding.axes.emplace_back();
+    for (std::int64_t left = sharding.tiles[i]; left > 1;) {
+      const auto axis = std::ranges::find_if(mesh, [&](const MeshAxis& each) {
+        return each.size > 1 && left % each.size == 0 && follows(i, left / each.size, each);
+      });
+      if (axis == mesh.end()) {
+        names.clear();
+        break;
+      }
+      names += (names.empty() ? "" : " × ") + axis->name;
+      left /= axis->size;
+    }
+  }
 }
 
 std::vector<MeshAxis> mesh_axes(const std::map<std::string, std::string>& meshes,

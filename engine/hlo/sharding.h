@@ -23,6 +23,8 @@ struct Sharding {
   };
   Kind kind = Kind::Tiled;
   std::vector<std::int64_t> tiles = {};  ///< by dimension; empty: replicated
+  /// By dimension, the axes of a mesh that cut it: `data × model`; empty where they have no names.
+  std::vector<std::string> axes = {};
   /// The tile's coordinates, by partition; empty if there is a single tile.
   std::vector<std::vector<std::int64_t>> coordinates = {};
   std::int64_t only_partition = 0;  ///< of Maximal
@@ -56,6 +58,9 @@ std::optional<Sharding> read_sharding(std::string_view text, std::size_t rank,
                                       std::int64_t partitions,
                                       const std::map<std::string, std::string>& meshes,
                                       std::string_view manual_axes = {});
+
+/// Fills in `axes` of a sharding by tiles, as far as the axes of a row-major mesh cut it so.
+void name_axes(Sharding& sharding, const std::vector<MeshAxis>& mesh);
 
 /// The axes of the only mesh of `partitions` devices whose ids are row-major; empty where there is
 /// none, or several.

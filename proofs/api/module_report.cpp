@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -83,19 +82,32 @@ Json relation_json(const ModuleDecision& decision) {
                        {"placements", std::move(placements)}});
 }
 
-/// With more tensors, those that are held alike are named together.
+/// With more tensors, those that are held alike are named together, on a line.
 constexpr std::size_t kMaxPlacements = 8;
-constexpr std::size_t kMaxNamesTogether = 4;
+constexpr std::size_t kMaxWaysShown = 12;
+constexpr std::size_t kMaxWidthOfNames = 90;
 
-/// `x 1×4, w replicated`; of many tensors `x, w1, w2, w3 and 120 more 1×4; y replicated`.
+/// `x, w1 and 120 more`: as many names as are short together, at least one.
+std::string names_text(const std::vector<std::string>& names) {
+  std::string text = names[0];
+  std::size_t named = 1;
+  while (named < names.size() && text.size() + names[named].size() + 2 <= kMaxWidthOfNames) {
+    text += ", " + names[named++];
+  }
+  return named == names.size() ? text : text + fmt::format(" and {} more", names.size() - named);
+}
+
+/// `x replicated; w columns over model`
 std::string placements_text(const std::vector<hlo::TensorTiling>& placements) {
   std::vector<std::string> parts;
-  if (placements.size() <= kMaxPlacements) {
-    for (const hlo::TensorTiling& each : placements) {
-      parts.push_back(fmt::format("{} {}", each.tensor, each.tiles));
-    }
-    return fmt::to_string(fmt::join(parts, ", "));
+  for (const hlo::TensorTiling& each : placements) {
+    parts.push_back(fmt::format("{} {}", each.tensor, each.tiles));
   }
+  return fmt::to_string(fmt::join(parts, "; "));
+}
+
+/// `    columns over model: w1, w2`, a line for every way in which tensors are held.
+std::string placements_lines(const std::vector<hlo::TensorTiling>& placements) {
   std::vector<std::pair<std::string, std::vector<std::string>>> kinds;  // in order of appearance
   std::map<std::string, std::size_t> kind_of;
   for (const hlo::TensorTiling& each : placements) {
@@ -103,29 +115,35 @@ std::string placements_text(const std::vector<hlo::TensorTiling>& placements) {
     if (is_new) kinds.push_back({each.tiles, {}});
     kinds[found->second].second.push_back(each.tensor);
   }
-  for (const auto& [tiles, tensors] : kinds) {
-    if (parts.size() == kMaxPlacements) break;
-    const std::size_t named =
-        tensors.size() <= kMaxNamesTogether + 1 ? tensors.size() : kMaxNamesTogether;
-    std::string names = fmt::to_string(fmt::join(std::span(tensors).first(named), ", "));
-    if (named < tensors.size()) names += fmt::format(" and {} more", tensors.size() - named);
-    parts.push_back(fmt::format("{} {}", names, tiles));
+  std::string lines;
+  const std::size_t shown = std::min(kinds.size(), kMaxWaysShown);
+  for (std::size_t k = 0; k < shown; ++k) {
+    lines += fmt::format("    {}: {}\n", kinds[k].first, names_text(kinds[k].second));
   }
-  if (parts.size() < kinds.size()) {
-    parts.push_back(fmt::format("others in {} more ways", kinds.size() - parts.size()));
+  if (shown < kinds.size()) {
+    lines += fmt::format("    in {} more ways: others\n", kinds.size() - shown);
   }
-  return fmt::to_string(fmt::join(parts, "; "));
+  return lines;
 }
 
-/// How an unpartitioned module's tensors are held by devices; empty for two partitioned modules.
-std::string relation_text(const ModuleDecision& decision) {
+/// How an unpartitioned module's tensors are held by devices; nothing for two partitioned modules.
+void add_relation(Document& document, const ModuleDecision& decision) {
+  const std::vector<hlo::TensorTiling>& placements = decision.placements;
   if (decision.before == decision.after) {
-    return decision.before == hlo::Form::Global ? "Both modules are unpartitioned." : "";
+    if (decision.before == hlo::Form::Global) document.line("Both modules are unpartitioned.");
+    return;
   }
-  const std::string placements = placements_text(decision.placements);
-  return fmt::format("The module {} is unpartitioned{}.",
-                     decision.before == hlo::Form::Global ? "before" : "after",
-                     placements.empty() ? "" : "; the shardings of its tensors: " + placements);
+  const std::string_view which = decision.before == hlo::Form::Global ? "before" : "after";
+  if (placements.empty()) {
+    document.line(fmt::format("The module {} is unpartitioned.", which));
+  } else if (placements.size() <= kMaxPlacements) {
+    document.line(fmt::format("The module {} is unpartitioned; the shardings of its tensors: {}.",
+                              which, placements_text(placements)));
+  } else {
+    document.line(
+        fmt::format("The module {} is unpartitioned; the shardings of its tensors:", which));
+    document.add(Preformatted{placements_lines(placements)});
+  }
 }
 
 Json json_of(const ModuleSubject& subject, const ModuleDecision& decision,
@@ -210,9 +228,7 @@ std::vector<Document::Block> text_of(const ModuleSubject& subject, const ModuleD
                             : !subject.goal.empty() ? fmt::format("goal {}, ", subject.goal)
                                                     : "",
                             devices_text(decision), is_equal ? sense : ""));
-  if (!subject.before.empty() && !relation_text(decision).empty()) {
-    document.line(relation_text(decision));
-  }
+  if (!subject.before.empty()) add_relation(document, decision);
   if (!explanation_of(decision).empty()) {
     std::string position;
     if (decision.violation && decision.violation->position) {

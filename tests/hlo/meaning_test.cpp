@@ -107,11 +107,16 @@ TEST_CASE("what is not understood is equal where it is the same, and open where 
   CHECK(summary(other) == "unknown");
   CHECK(other.uninterpreted == std::vector<std::string>{"custom-call f"});
   // A difference beside it is certain.
-  CHECK(summary(same(kX + all +
-                         "  s = f32[6] sort(x), dimensions={0}, is_stable=true, to_apply=add\n"
-                         "  ROOT z = f32[6] add(s, y)\n",
-                     kX + "  s = f32[6] sort(x), dimensions={0}, is_stable=true, to_apply=add\n"
-                          "  ROOT z = f32[6] add(s, x)\n")) == "invalid contributions");
+  const auto sorted = [](const std::string& body) {
+    const std::string less =
+        "less {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+        "  ROOT c = pred[] compare(a, b), direction=LT\n}\nENTRY";
+    return replaced(module_text(body, 2), "ENTRY", less);
+  };
+  const std::string sort = "  s = f32[6] sort(x), dimensions={0}, is_stable=true, to_apply=less\n";
+  CHECK(summary(compared(sorted(kX + all + sort + "  ROOT z = f32[6] add(s, y)\n"),
+                         sorted(kX + sort + "  ROOT z = f32[6] add(s, x)\n"))) ==
+        "invalid contributions");
   CHECK(summary(same(kX + "  ROOT z = f32[6] exponential(x)\n",
                      kX + all + "  ROOT z = f32[6] exponential(y)\n")) == "invalid contributions");
   CHECK(summary(same(kX + all + "  ROOT z = f32[6] exponential(y)\n",

@@ -72,7 +72,7 @@ void SmallProgram::make_elementwise() {
         : kind == "f32" ? std::vector<std::string>{"0", "0", "1", "2", "inf", "nan", "-inf"}
                         : std::vector<std::string>{"0", "0", "1", "3"});
     if (once_in(3)) return splat(kind, value, theirs);
-    if (once_in(8)) return x;
+    if (kind == type && once_in(8)) return x;
     if (kind == "f32" && once_in(8)) {
       // Infinite, or not, by what it is computed from.
       const std::size_t base = splat(kind, one_of<std::string>({"0", "0", "inf", "2"}), theirs);

@@ -63,6 +63,9 @@ std::optional<Op> commutative_op(const Computation& computation) {
   const auto& parameters = computation.parameters;
   if (parameters.size() != 2 || !std::ranges::is_permutation(root.operands, parameters))
     return std::nullopt;
+  for (const std::uint32_t each : parameters) {
+    if (!fit(computation.instructions[each].shape.type, root.shape.type)) return std::nullopt;
+  }
   return is_commutative(root.opcode) ? op_called(root.opcode) : std::nullopt;
 }
 
@@ -82,7 +85,11 @@ const Instruction* commutative_operation(const Computation& reducer, std::uint32
   };
   const Instruction& operation = reducer.instructions.at(kept(result));
   std::vector<std::uint32_t> operands;
-  for (const std::uint32_t each : operation.operands) operands.push_back(kept(each));
+  for (const std::uint32_t each : operation.operands) {
+    const Shape& from = reducer.instructions[each].shape;
+    if (from.is_tuple || !fit(from.type, operation.shape.type)) return nullptr;
+    operands.push_back(kept(each));
+  }
   return is_commutative(operation.opcode) && std::ranges::is_permutation(operands, sides)
              ? &operation
              : nullptr;

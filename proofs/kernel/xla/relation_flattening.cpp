@@ -160,23 +160,37 @@ class Flattening {
   /// Arrays, and tuples that are made of them, have the shape that an instruction says.
   void require_shape(const Tree& tree, const Instruction& instruction) const {
     if (instruction.opcode.ends_with("-start")) return;
-    const bool is_array = !instruction.shape.is_tuple && tree.node;
-    if ((is_array || instruction.opcode == "tuple") && !has_shape(tree, instruction.shape))
+    if (!has_shape(tree, instruction.shape))
       malformed("the shape of " + printable(instruction.name));
   }
 
-  /// What may be looked through has the sizes that follow from its operands; rules see to others.
-  void require_sizes(const Node& node) const {
-    const std::string& opcode = node.instruction->opcode;
-    const bool is_reduction = opcode == "reduce" && !node.shape.is_tuple;
-    if (!is_reduction && !is_one_of(opcode, {"broadcast", "concatenate", "convert", "reshape",
-                                             "slice", "transpose"}))
-      return;
-    const std::vector<Index> operands = sizes_of(flat_.nodes, node);
-    const Form form = is_reduction ? Form{"reduce", "", {node.instruction->numbers("dimensions")}}
-                                   : form_of(flat_.module, node, operands);
-    if (xla::sizes_of(form, operands) != node.shape.sizes)
-      malformed("the shape of " + printable(node.instruction->name));
+  /// Types and sizes follow from those of the operands, where that is known of an operation.
+  void require_shape(const Node& node) const {
+    const Instruction& instruction = *node.instruction;
+    std::vector<Type> types;
+    for (const std::size_t each : node.operands) types.push_back(flat_.nodes[each].shape.type);
+    bool fits = have_types(instruction.opcode, types, xla::arrays_of(node.shape));
+    if (!node.shape.is_tuple && has_sizes(instruction.opcode, types.size())) {
+      const std::vector<Index> operands = sizes_of(flat_.nodes, node);
+      fits = fits &&
+             xla::sizes_of(form_of(flat_.module, node, operands), operands) == node.shape.sizes;
+    }
+    if (!fits) malformed("the shape of " + printable(instruction.name));
+  }
+
+  /// But for collectives, which change sizes along one dimension: rules see to it.
+  void require_shape(const Node& node, const std::string& collective) const {
+    Index from = flat_.nodes[node.operands[0]].shape.sizes;
+    Index to = node.shape.sizes;
+    bool fits =
+        from.size() == to.size() && fit(flat_.nodes[node.operands[0]].shape.type, node.shape.type);
+    if (is_one_of(collective, {"all-gather", "reduce-scatter"})) {
+      for (const std::int64_t along : node.instruction->numbers("dimensions")) {
+        if (fits && along >= 0 && along < std::ssize(to))
+          from[static_cast<std::size_t>(along)] = to[static_cast<std::size_t>(along)];
+      }
+    }
+    if (!fits || from != to) malformed("the shape of " + printable(node.instruction->name));
   }
 
   bool has_shape(const Tree& tree, const Shape& shape) const {
@@ -216,7 +230,7 @@ class Flattening {
       if (!operand.node) return leaves(computation, instruction, shape);
       node.operands.push_back(*operand.node);
     }
-    require_sizes(node);
+    if (!opcode.ends_with("-start")) require_shape(node);
     if (opcode == "bitcast") {
       if (const auto moved = bitcast(node)) return {moved, {}};
     }
@@ -248,6 +262,7 @@ class Flattening {
         Node one = node;
         one.operands = {node.operands[k]};
         one.shape = part;
+        require_shape(one, collective);
         tree.parts.push_back({add(std::move(one)), {}});
       }
       return is_single ? tree.parts[0] : tree;

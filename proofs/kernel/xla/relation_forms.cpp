@@ -113,6 +113,9 @@ const Instruction* operation_of(const Module& module, const Instruction& instruc
   for (const std::uint32_t each : computation.parameters) {
     const Shape& shape = computation.instructions.at(each).shape;
     if (shape.is_tuple || !shape.sizes.empty()) return nullptr;
+    for (const Shape& made : arrays_of(instruction.shape)) {
+      if (!fit(made.type, shape.type)) return nullptr;
+    }
   }
   if (computation.parameters.size() != 2) return nullptr;
   return commutative_operation(computation, computation.root,
@@ -123,6 +126,49 @@ const Instruction* operation_of(const Module& module, const Instruction& instruc
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool have_types(const std::string& opcode, const std::vector<Type>& operands,
+                const std::vector<Shape>& results) {
+  const auto all_fit = [&](std::size_t first, std::size_t end) {
+    for (std::size_t k = first; k < end; ++k) {
+      if (k >= operands.size() || !fit(operands[k], results.at(0).type)) return false;
+    }
+    return true;
+  };
+  if (is_one_of(opcode, {"reduce", "reduce-window", "sort"})) {
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      if (!fit(operands[k], results.at(k % results.size()).type)) return false;
+    }
+    return true;
+  }
+  if (results.size() != 1) return true;
+  const Type& result = results[0].type;
+  if (is_one_of(opcode, {"partition-id", "replica-id"}))
+    return result.is_integer() && result.bits >= 32;
+  if (opcode == "is-finite") return result.is_boolean() && operands.at(0).is_float();
+  if (opcode == "compare") return result.is_boolean() && fit(operands.at(0), operands.at(1));
+  if (opcode == "select") return operands.at(0).is_boolean() && all_fit(1, 3);
+  if (is_one_of(opcode, {"abs", "bitcast-convert", "convert"})) return true;
+  if (opcode == "dot") {
+    return std::all_of(operands.begin(), operands.end(),
+                       [&](const Type& each) { return each.is_float() == result.is_float(); });
+  }
+  if (op_called(opcode) || is_one_of(opcode, {"concatenate", "pad"}))
+    return all_fit(0, operands.size());
+  if (opcode == "dynamic-update-slice") return all_fit(0, 2);
+  if (opcode == "scatter" && operands.size() == 3) return all_fit(0, 1) && fit(operands[2], result);
+  return !is_one_of(opcode, {"all-to-all", "broadcast", "collective-broadcast", "dynamic-slice",
+                             "gather", "reshape", "reverse", "slice", "transpose"}) ||
+         all_fit(0, 1);
+}
+
+bool has_sizes(const std::string& opcode, std::size_t operands) {
+  return op_called(opcode) || (opcode == "reduce" && operands == 2) ||
+         (opcode == "scatter" && operands == 3) ||
+         is_one_of(opcode,
+                   {"broadcast", "concatenate", "dot", "dynamic-slice", "dynamic-update-slice",
+                    "gather", "iota", "pad", "reshape", "reverse", "slice", "transpose"});
 }
 
 std::string kind_of(const Type& type) { return std::string(type.is_float() ? "float" : type.name); }

@@ -242,7 +242,7 @@ bool RelatedModules::is_within(std::size_t tensor, std::int64_t size) const {
 /// One of two arrays on every device: elements of one tensor wherever these are, or one is zero.
 std::optional<Fact> RelatedModules::chosen(const Node& node, const Facts& facts) {
   auto numbers = one_number(node.operands[0]);
-  if (!numbers || !local_.nodes[node.operands[0]].shape.type.is_boolean()) return std::nullopt;
+  if (!numbers) return std::nullopt;
   if (facts[0]->tensor == facts[1]->tensor && !facts[0]->partial && !facts[1]->partial) {
     Fact either{0, facts[0]->tensor, {}, {}};
     for (std::size_t k = 0; k < facts[0]->places.size(); ++k) {
@@ -278,9 +278,7 @@ std::optional<Fact> RelatedModules::by_number(const Node& node, const Form& form
                                               const Fact& fact) {
   const auto numbers = one_number(node.operands[1]);
   const Type& type = local_.nodes[node.operands[0]].shape.type;
-  if (!numbers || fact.partial || !(local_.nodes[node.operands[1]].shape.type == type) ||
-      !type.is_integer())
-    return std::nullopt;
+  if (!numbers || fact.partial || !type.is_integer()) return std::nullopt;
   // Numbers and sums of them are far from where the type wraps around.
   const std::int64_t most = std::int64_t{1} << std::min(type.bits - 2, 40);
   if (std::any_of(numbers->begin(), numbers->end(),

@@ -36,6 +36,12 @@ std::optional<Op> reducer_of(const Module& module, const Instruction& instructio
 Form form_of(const Module& module, const Node& node, const std::vector<Index>& operands);
 /// The sizes of the result; nothing where the operands do not fit.
 std::optional<Index> sizes_of(const Form& form, const std::vector<Index>& operands);
+/// Whether sizes_of knows it, if an operation has one result.
+bool has_sizes(const std::string& opcode, std::size_t operands);
+/// Whether results have the types that follow from the operands'; true of operations of which that
+/// is not known.
+bool have_types(const std::string& opcode, const std::vector<Type>& operands,
+                const std::vector<Shape>& results);
 
 /// One of the factors of a row-major number: (number / stride) mod size.
 struct Digit {
