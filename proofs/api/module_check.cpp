@@ -285,18 +285,38 @@ std::string with_line(const std::string& where, const std::string& file, const s
   return where;
 }
 
+/// The reason why no relation was found at every node, with its line; nothing where none was asked
+/// for.
+std::optional<std::string> end_of_relation(const Related& related, const ModuleTexts& texts,
+                                           const std::string& file) {
+  if (!related || related->index() != 1) return std::nullopt;
+  const std::string& where = std::get<1>(*related);
+  return texts.binary.contains(file) ? where : with_line(where, file, texts.after);
+}
+
+/// Of a difference that is not traced to an instruction, as that would take too long, where the
+/// relation ends.
+void add_end_of_relation(const Related& related, const ModuleTexts& texts, const std::string& file,
+                         ModuleCheck& check) {
+  const auto where = end_of_relation(related, texts, file);
+  const bool is_traced = check.shown.json.find("explanation") != nullptr;
+  if (check.decision.outcome != Outcome::Refuted || is_traced || !where ||
+      where->find(" is related up to ") == std::string::npos)
+    return;
+  check.shown.json.add("relation_ends", *where);
+  check.shown.text.push_back(
+      Paragraph{fmt::format("Tensors of the modules are related as far as this: {}.", *where)});
+}
+
 template <typename Decide>
 ModuleCheck answer(ModuleSubject subject, const CheckQuestion& question, const Decide& decide,
                    const ModuleTexts& texts = {}, const Related& related = {}) {
   subject.ordered = question.request.ordered;
   subject.solvers_asked = question.request.engine == "all";
   ModuleDecision decision = within_limits(decide);
-  if (decision.outcome == Outcome::Undecided && related && related->index() == 1) {
-    const std::string& where = std::get<1>(*related);
-    decision.reason += fmt::format(
-        " No relation at every node was found: {}.",
-        texts.binary.contains(subject.file) ? where : with_line(where, subject.file, texts.after));
-  }
+  const auto where = end_of_relation(related, texts, subject.file);
+  if (decision.outcome == Outcome::Undecided && where)
+    decision.reason += fmt::format(" No relation at every node was found: {}.", *where);
   const bool settled =
       decision.outcome == Outcome::Established || decision.outcome == Outcome::Refuted;
   Evidence evidence;
@@ -412,6 +432,7 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   ModuleCheck check = answer({after, before, {}}, question, decide, texts, related);
   if (module && programs.empty()) add_source(*module, texts.after, check);
   if (module) add_explanation(*first, *module, texts, limits, check);
+  add_end_of_relation(related, texts, after, check);
   if (module && question.request.explain) {
     const std::string drawing = hlo::draw_output(*first, *module, check.decision, limits);
     check.shown.text.push_back(

@@ -1,7 +1,10 @@
 // Execution on blocks of indices: what rounding, overflow and masks may hide refutes nothing, and
 // what is wrong is found where it is known.
 
+#include <cmath>
 #include <memory>
+#include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,7 +63,8 @@ NumberRange applied(Ranges& ranges, const char* opcode, const NumberRange& a,
                     const NumberRange& b) {
   const ElementType type = *ElementType::from_xla("f32");
   const NumberRange operands[] = {a, b};
-  const bool is_unary = std::string(opcode) == "exponential";
+  const std::set<std::string> unary = {"exponential", "sine", "cosine"};
+  const bool is_unary = unary.contains(opcode);
   return ranges.apply(
       {interpreter::element_of(opcode).value(), interpreter::Direction::Eq, type, type, {}},
       std::span(operands, is_unary ? 1 : 2));
@@ -123,6 +127,98 @@ TEST_CASE("a range is a point where adding it changes less than rounding does, a
   ranges.add_product(cancelled, between(0, 1e-10), one, type);
   CHECK(holds(ranges.result(cancelled, type), 5e-8));
   CHECK(holds(ranges.result(cancelled, type), -5e-8));
+}
+
+TEST_CASE("ranges hold what functions make of the numbers in them") {
+  const ElementType f32 = *ElementType::from_xla("f32");
+  const ElementType s32 = *ElementType::from_xla("s32");
+  Ranges ranges;
+  std::mt19937 random(1);
+  const auto drawn = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  for (int k = 0; k < 3000; ++k) {
+    const double base[] = {drawn(0.001, 3), drawn(3, 20000)};
+    const double power[] = {drawn(-5, 1), drawn(1, 2)};
+    const double x = drawn(base[0], base[1]);
+    const double y = drawn(power[0], power[1]);
+    const auto holds = [](const NumberRange& range, double number) {
+      return range.low.real <= number * (number > 0 ? 1 + 1e-12 : 1 - 1e-12) &&
+             number <= range.high.real + 1e-12 * std::fabs(number);
+    };
+    const NumberRange xs = between(base[0], base[1]);
+    CHECK(holds(applied(ranges, "power", xs, between(power[0], power[1])), std::pow(x, y)));
+    CHECK(holds(applied(ranges, "power", Scalar{x}, between(power[0], power[1])), std::pow(x, y)));
+    CHECK(holds(applied(ranges, "power", xs, Scalar{y}), std::pow(x, y)));
+    CHECK(holds(applied(ranges, "sine", xs, xs), std::sin(x)));
+    CHECK(holds(applied(ranges, "cosine", xs, xs), std::cos(x)));
+  }
+  // Of numbers that may be negative, or zero, it is not known.
+  CHECK(applied(ranges, "power", between(-1, 2), between(1, 2)).low.arbitrary);
+  CHECK(applied(ranges, "power", between(0, 2), between(-2, -1)).low.arbitrary);
+  const auto negated = [&](std::int64_t low, std::int64_t high) {
+    const NumberRange range[] = {{Scalar{0, low}, Scalar{0, high}}};
+    return ranges.apply({interpreter::Element::Negate, {}, s32, s32, {}}, range);
+  };
+  CHECK(negated(2, 5).low.integer == -5);
+  CHECK(negated(2, 5).high.integer == -2);
+  CHECK(negated(-2147483648, 5).low.arbitrary);  // it wraps around
+  // A maximum is known where one of both is clearly larger, though rounding makes the other one.
+  const NumberRange rounding(Scalar{1e-12}, -1e-12);
+  CHECK(!applied(ranges, "maximum", rounding, Scalar{1}).low.arbitrary);
+  CHECK(!applied(ranges, "minimum", rounding, Scalar{-1}).low.arbitrary);
+  CHECK(applied(ranges, "maximum", rounding, Scalar{0}).low.arbitrary);
+  CHECK(applied(ranges, "maximum", rounding, Scalar{1e-7}).low.arbitrary);
+  // Whole numbers are seldom rounded ones.
+  const auto moved = [&](const char* text) {
+    LiteralElement element;
+    element.number = *Number::read(text);
+    const NumberRange constant = ranges.constant(element, f32);
+    return constant.low.real != constant.shadow;
+  };
+  CHECK(!moved("10000"));
+  CHECK(moved("10000.1"));
+}
+
+TEST_CASE("two attentions on top of one another are refuted by numbers of all tokens") {
+  // Of the first one's results, but that of the first token, ranges are known that are not finite.
+  const auto text = [](const char* factor) {
+    constexpr int kTokens = 256;
+    std::string lines = fmt::format(
+        "x = f32[{0},64] parameter(0)\n h = s32[{0},64] iota(), iota_dimension=1\n hs = "
+        "f32[{0},64] "
+        "convert(h)\n x0 = f32[{0},64] multiply(x, hs)\n i = s32[{0},{0}] iota(), "
+        "iota_dimension=0\n j = s32[{0},{0}] iota(), iota_dimension=1\n mask = pred[{0},{0}] "
+        "compare(i, j), direction=GE\n least = f32[] constant(-inf)\n low = f32[{0},{0}] "
+        "broadcast(least), dimensions={{}}\n zero = f32[] constant(0)\n factor = f32[] "
+        "constant({1})\n small = f32[] constant(0x1p-20)\n scale = f32[{0},{0}] broadcast(small), "
+        "dimensions={{}}\n",
+        kTokens, factor);
+    for (int k = 0; k < 2; ++k) {
+      lines += fmt::format(
+          " g{1} = f32[{0},{0}] dot(x{1}, x{1}), lhs_contracting_dims={{1}}, "
+          "rhs_contracting_dims={{1}}\n d{1} = f32[{0},{0}] multiply(g{1}, scale)\n m{1} = "
+          "f32[{0},{0}] select(mask, d{1}, low)\n t{1} = f32[{0}] reduce(m{1}, least), "
+          "dimensions={{1}}, to_apply=maximum\n u{1} = f32[{0},{0}] broadcast(t{1}), "
+          "dimensions={{0}}\n v{1} = f32[{0},{0}] subtract(m{1}, u{1})\n e{1} = f32[{0},{0}] "
+          "exponential(v{1})\n s{1} = f32[{0}] reduce(e{1}, zero), dimensions={{1}}, "
+          "to_apply=add\n b{1} = f32[{0},{0}] broadcast(s{1}), dimensions={{0}}\n p{1} = "
+          "f32[{0},{0}] divide(e{1}, b{1})\n x{2} = f32[{0},64] dot(p{1}, x{1}), "
+          "lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n",
+          kTokens, k, k + 1);
+    }
+    return lines + fmt::format(
+                       " f = f32[{0},64] broadcast(factor), dimensions={{}}\n ROOT y = "
+                       "f32[{0},64] multiply(x2, f)\n",
+                       kTokens);
+  };
+  const auto before = module_of(text_with("", text("1")));
+  const auto outcome = [&](const char* factor) {
+    return refute_on_blocks(*before, *module_of(text_with("", text(factor))), {1, 1}, {}, {})
+        .outcome;
+  };
+  CHECK(outcome("1.01") == Outcome::Refuted);
+  CHECK(outcome("1") == Outcome::Undecided);
 }
 
 TEST_CASE("a wrong attention with a causal mask of many tokens is refuted, a right one not") {

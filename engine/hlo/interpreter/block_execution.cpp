@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +65,10 @@ constexpr std::size_t kMaxCandidates = 4096;
 constexpr double kNarrowRange = 1e-7;
 /// Executing modules on blocks takes about so many operations on elements at most.
 constexpr double kMaxBlockOperations = 3e7;
+/// The same of modules in which iotas have a block for every number, where ranges did not tell; of
+/// these a few draws only.
+constexpr double kMaxExactOperations = 1e9;
+constexpr double kExactScales[] = {1, 0.75};
 /// All draws together, and all that follow faint differences.
 constexpr double kMaxBlockWork = 4e8;
 /// Outputs that differ faintly in one execution and are looked at more closely.
@@ -194,7 +199,11 @@ class BlockExecution {
   }
 
  private:
-  static std::uint64_t most() { return static_cast<std::uint64_t>(20 * kMaxBlockOperations); }
+  bool is_large() const { return blocks_.operations > kMaxBlockOperations; }
+
+  std::uint64_t most() const {
+    return static_cast<std::uint64_t>(20 * std::max(kMaxBlockOperations, blocks_.operations));
+  }
 
   bool is_global_first() const {
     return blocks_.relation.before == Form::Global || !blocks_.relation.is_mixed();
@@ -243,13 +252,14 @@ class BlockExecution {
   }
 
   std::optional<Difference> difference() {
+    const std::vector<std::set<std::size_t>> none;
     double work = 0;
     std::size_t number = 0;
     std::optional<Difference> found;
     /// Executes with one draw: how many elements are known; nothing where a difference is found or
     /// the work is done.
     const auto attempt = [&](BlockDraw draw) -> std::optional<std::size_t> {
-      if (work > 0 && work + blocks_.operations > kMaxBlockWork) return std::nullopt;
+      if (work > 0 && work + blocks_.operations > kMaxBlockWork && !is_large()) return std::nullopt;
       work += blocks_.operations;
       draw.draw.may_overflow = true;
       draw.seed = kFirstSeed + number++;
@@ -263,11 +273,12 @@ class BlockExecution {
         if (!attempt({kPositiveDraw, exponent, 0, {}, {}, true})) return found;
       }
     }
-    for (const std::set<std::size_t>& zero : windows()) {
+    for (const std::set<std::size_t>& zero : is_large() ? none : windows()) {
       if (!attempt({kPositiveDraw, kTailScales[0], 0, zero, {}, blocks_.has_ranges})) return found;
     }
     std::vector<std::set<std::size_t>> open = zeros();
-    for (const double exponent : kBlockScales) {
+    for (const double exponent :
+         is_large() ? std::span<const double>(kExactScales) : kBlockScales) {
       std::vector<std::size_t> known;
       for (const std::set<std::size_t>& zero : open) {
         const auto elements = attempt({kDraws[number % kBlockDraws], exponent, 0, zero});
@@ -501,13 +512,20 @@ ModuleDecision refute_on_blocks(const Module& before, const Module& after, const
   ModuleDecision open;
   open.outcome = Outcome::Undecided;
   open.devices = devices;
+  const auto decided = [&](const std::optional<BlockModules>& blocks) {
+    if (!blocks) return open;
+    ModuleDecision decision = interpreter::unless_not_understood(
+        *blocks->before, *blocks->after, devices,
+        [&] { return BlockExecution(*blocks, limits).decide(); });
+    decision.devices = devices;
+    return decision;
+  };
   const auto blocks = block_modules(before, after, devices, relation, kMaxBlockOperations, limits);
-  if (!blocks) return open;
-  ModuleDecision decision =
-      interpreter::unless_not_understood(*blocks->before, *blocks->after, devices,
-                                         [&] { return BlockExecution(*blocks, limits).decide(); });
-  decision.devices = devices;
-  return decision;
+  ModuleDecision decision = decided(blocks);
+  const bool may_be_exact = blocks && blocks->has_ranges && decision.outcome == Outcome::Undecided;
+  if (!may_be_exact) return decision;
+  return decided(
+      block_modules_cut(before, after, devices, relation, {}, kMaxExactOperations, limits));
 }
 
 }  // namespace p2::hlo

@@ -184,7 +184,11 @@ bool hides_rounding(Element code, std::span<const NumberRange> operands) {
     case Element::Divide:
       return is_rounding(operands[1]);
     case Element::Maximum:
-    case Element::Minimum:
+    case Element::Minimum: {  // which of both is taken is known where they are far apart
+      const double distance = std::fabs(operands[0].low.real - operands[1].low.real);
+      const bool is_clear = distance * kSteady > moved(operands[0]) + moved(operands[1]);
+      return !is_clear && std::ranges::any_of(operands, is_rounding);
+    }
     case Element::Clamp:
     case Element::Atan2:
     case Element::IsFinite:
@@ -333,7 +337,11 @@ NumberRange Ranges::constant(const LiteralElement& element, ElementType type) co
                      : name == "f16"  ? 11
                      : name == "bf16" ? 8
                                       : 3;
-  // A number of few digits is seldom a rounded one; of a narrow type all but powers of 2 may be.
+  // A number of few digits, or a whole one, is seldom a rounded one; of a narrow type all but
+  // powers of 2 may be.
+  const bool is_whole =
+      digits > 11 && std::fabs(number.real) <= 0x1p16 && number.real == std::floor(number.real);
+  if (is_whole) return number;
   int exponent = 0;
   const double mantissa = std::frexp(number.real, &exponent);
   const double scaled = std::ldexp(mantissa, digits > 11 ? 8 : 1);
@@ -486,7 +494,7 @@ NumberRange Ranges::of_ranges(const ElementOperation& operation,
   }
   if (!to.is_float()) {
     const bool wraps = operation.code == Element::Add || operation.code == Element::Subtract ||
-                       operation.code == Element::Multiply;
+                       operation.code == Element::Multiply || operation.code == Element::Negate;
     if (!wraps) return unknown(to);
     for (const Scalar* x : {&a.low, &a.high}) {
       for (const Scalar* y : {&b.low, &b.high}) {
@@ -494,6 +502,7 @@ NumberRange Ranges::of_ranges(const ElementOperation& operation,
         const Wide right = y->integer;
         const Wide exact = operation.code == Element::Add        ? left + right
                            : operation.code == Element::Subtract ? left - right
+                           : operation.code == Element::Negate   ? -left
                                                                  : left * right;
         if (!fits(left, to) || !fits(right, to) || !fits(exact, to)) return unknown(to);
       }
@@ -514,6 +523,15 @@ NumberRange Ranges::of_ranges(const ElementOperation& operation,
       if (is_exact_zero(a, to)) return Scalar{};
       return beyond_underflow(at_corners(), a, b);
     }
+    case Element::Power: {  // of a number above zero: monotone in either
+      const double margin = kRoundedEnds * (a.high.real - a.low.real);
+      if (!(a.low.real > margin)) return unknown(to);
+      const Cell one = Scalar{1};
+      return beyond_underflow(at_corners(), one, one);
+    }
+    case Element::Sine:
+    case Element::Cosine:
+      return {Scalar{-1}, Scalar{1}};
     default:
       break;
   }
