@@ -51,7 +51,7 @@ TEST_CASE(
     "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
     "one-sided "
     "plans, in JSON and in text, and algorithms of MSCCL, 5,400 for executing modules of XLA, "
-    "7,400 for "
+    "7,440 for "
     "their relation at every node, 1,180 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto relations = [](const std::string& name) { return name == "relation"; };
@@ -102,8 +102,8 @@ TEST_CASE(
   // exchanged. 480 are for training steps of models as XLA's backend for CPUs leaves them: look-ups
   // of all there is, integers within ranges, convolutions in any order of dimensions, batches of
   // which every device has one element, concatenations of what is moved. 40 are for the types and
-  // sizes of all that is looked at.
-  CHECK(checker_lines(relations) < 7400);
+  // sizes of all that is looked at, 30 for slices that are gathered.
+  CHECK(checker_lines(relations) < 7440);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
   CHECK(checker_lines(several) < 1180);

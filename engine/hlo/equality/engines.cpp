@@ -130,16 +130,14 @@ ModuleDecision decide_by_solver(const Module& before, const Module& after, const
       });
 }
 
-/// A refutation on inputs that are constant on blocks of indices, of modules that take too many
-/// operations on elements to be executed first; nothing where it finds none.
+/// A refutation on inputs that are constant on blocks of indices; nothing where it finds none.
 std::optional<ModuleDecision> refuted_on_blocks(const Module& before, const Module& after,
                                                 const Devices& devices,
-                                                const ModuleRelation& relation, double operations,
-                                                const Limits& limits) {
-  if (operations <= kExecutedFirst) return std::nullopt;
+                                                const ModuleRelation& relation,
+                                                const Limits& limits, bool every_number = false) {
   try {
     ModuleDecision decision =
-        refute_on_blocks(before, after, devices, relation, within_memory(limits));
+        refute_on_blocks(before, after, devices, relation, within_memory(limits), every_number);
     if (decision.outcome == Outcome::Refuted) return decision;
   } catch (const LimitReached&) {  // the other engines may still decide
   }
@@ -268,8 +266,10 @@ ModuleDecision compare_with_unpartitioned(const std::shared_ptr<const Module>& b
   if (options.engine == ModuleEngine::Solver) {
     return decide_by_solver(*before, *after, devices, relation, options.solver, limits);
   }
-  if (options.engine == ModuleEngine::Default) {
-    if (auto refuted = refuted_on_blocks(*before, *after, devices, relation, operations, limits))
+  const bool has_blocks = options.engine == ModuleEngine::Default && operations > kExecutedFirst;
+  for (const bool every_number : {false, true}) {
+    if (!has_blocks) break;
+    if (auto refuted = refuted_on_blocks(*before, *after, devices, relation, limits, every_number))
       return *refuted;
   }
   std::optional<ModuleDecision> symbolic;
@@ -370,13 +370,15 @@ ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& befor
     if (is_large) return too_many();
   }
   if (options.engine == ModuleEngine::Symbolic) return evaluate(false, limits);
-  auto first = execute(relation);
+  // What takes long to execute is first looked at on blocks.
+  std::optional<ModuleDecision> first;
+  const bool has_blocks = options.engine == ModuleEngine::Default && operations > kMaxOperations;
+  if (has_blocks) first = refuted_on_blocks(*before, *after, devices, relation, limits);
+  if (!first) first = execute(relation);
   if (!first) {
     ModuleDecision decision = evaluate(false, limits);
-    if (decision.outcome != Outcome::Undecided || options.engine != ModuleEngine::Default) {
-      return decision;
-    }
-    auto refuted = refuted_on_blocks(*before, *after, devices, relation, operations, limits);
+    if (decision.outcome != Outcome::Undecided || !has_blocks) return decision;
+    auto refuted = refuted_on_blocks(*before, *after, devices, relation, limits, true);
     return refuted ? *refuted : decision;
   }
   const bool alone =

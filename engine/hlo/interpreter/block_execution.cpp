@@ -508,24 +508,22 @@ class BlockExecution {
 }  // namespace
 
 ModuleDecision refute_on_blocks(const Module& before, const Module& after, const Devices& devices,
-                                const ModuleRelation& relation, const Limits& limits) {
+                                const ModuleRelation& relation, const Limits& limits,
+                                bool every_number) {
   ModuleDecision open;
   open.outcome = Outcome::Undecided;
   open.devices = devices;
-  const auto decided = [&](const std::optional<BlockModules>& blocks) {
-    if (!blocks) return open;
-    ModuleDecision decision = interpreter::unless_not_understood(
-        *blocks->before, *blocks->after, devices,
-        [&] { return BlockExecution(*blocks, limits).decide(); });
-    decision.devices = devices;
-    return decision;
-  };
-  const auto blocks = block_modules(before, after, devices, relation, kMaxBlockOperations, limits);
-  ModuleDecision decision = decided(blocks);
-  const bool may_be_exact = blocks && blocks->has_ranges && decision.outcome == Outcome::Undecided;
-  if (!may_be_exact) return decision;
-  return decided(
-      block_modules_cut(before, after, devices, relation, {}, kMaxExactOperations, limits));
+  auto blocks = block_modules(before, after, devices, relation, kMaxBlockOperations, limits);
+  if (every_number) {
+    if (!blocks || !blocks->has_ranges) return open;
+    blocks = block_modules_cut(before, after, devices, relation, {}, kMaxExactOperations, limits);
+  }
+  if (!blocks) return open;
+  ModuleDecision decision =
+      interpreter::unless_not_understood(*blocks->before, *blocks->after, devices,
+                                         [&] { return BlockExecution(*blocks, limits).decide(); });
+  decision.devices = devices;
+  return decision;
 }
 
 }  // namespace p2::hlo

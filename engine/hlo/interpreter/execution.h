@@ -84,9 +84,12 @@ bool are_equal_by_interpretation(const Module& before, const Module& after, cons
 
 /// Refutes two modules that may be too large to be executed, by execution on inputs that are
 /// constant on blocks of indices (block_modules.h), which proves nothing: Refuted or Undecided.
+/// Of numbers of an iota that are in one block ranges are known. With `every_number` each has a
+/// block of its own, which takes longer and tells more: Undecided where ranges tell as much.
 /// Precondition: `relation` has no mismatch. Throws LimitReached, IllFormed.
 ModuleDecision refute_on_blocks(const Module& before, const Module& after, const Devices& devices,
-                                const ModuleRelation& relation, const Limits& limits);
+                                const ModuleRelation& relation, const Limits& limits,
+                                bool every_number = false);
 
 /// Compares two modules by asking a solver whether their outputs, as expressions of the inputs, are
 /// equal; a difference that it finds counts where an execution on numbers shows one, for its inputs

@@ -353,6 +353,8 @@ class WholeModule {
                                          const std::string& as = "");
   std::optional<std::size_t> scattered(const Module& module, const Node& node, std::size_t operand,
                                        std::size_t along);
+  std::optional<std::size_t> gathered_slices(const Node& node, std::size_t operand,
+                                             std::size_t along);
   /// Integers that devices know of each other, if they have different ones: relation.cpp.
   std::optional<std::size_t> own_numbers(const Value& value);
   /// The number of a device, if it is one.

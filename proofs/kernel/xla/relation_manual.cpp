@@ -71,6 +71,9 @@ std::optional<std::size_t> WholeModule::exchange_of(const Module& module, const 
     dimension = static_cast<std::size_t>(instruction.numbers("dimensions").at(0));
   const std::size_t along = dimension.value_or(SIZE_MAX);
   if (opcode == "reduce-scatter") return scattered(module, node, operand, along);
+  if (opcode == "all-gather") {
+    if (const auto all = gathered_slices(node, operand, along)) return all;
+  }
   // An all-gather is one of what is moved, along a new dimension before its own.
   Tensors::Moved gathered = tensors.moved(operand);
   if (opcode == "all-gather") operand = gathered.base;
@@ -156,6 +159,35 @@ std::optional<std::size_t> WholeModule::scattered(const Module& module, const No
   operands[along + 1] = tensors.family(std::move(form), {}, "s32", {}, std::move(alike));
   const std::string kind = tensors.at(*all).kind;
   return tensors.make({"dynamic-slice", "", {std::move(sizes)}}, std::move(operands), kind);
+}
+
+/// What an all-gather makes of slices, in their order along a dimension, of a tensor that is the
+/// same on all members of a group: this tensor.
+std::optional<std::size_t> WholeModule::gathered_slices(const Node& node, std::size_t operand,
+                                                        std::size_t along) {
+  const Tensors::Tensor slice = tensors.at(operand);
+  if (slice.form.opcode != "dynamic-slice") return std::nullopt;
+  const auto groups = interpreter_.groups_of(*node.instruction, true);
+  const std::size_t all = slice.operands.at(0);
+  for (std::size_t k = 0; k < slice.sizes.size(); ++k) {
+    const std::int64_t parts = k == along ? std::ssize(groups.at(0)) : 1;
+    if (tensors.at(all).sizes.at(k) != slice.sizes[k] * parts) return std::nullopt;
+  }
+  if (along >= slice.sizes.size()) return std::nullopt;
+  const Form& starts = tensors.at(slice.operands.at(along + 1)).form;
+  if (starts.opcode != "numbers") return std::nullopt;
+  const Numbering alike = tensors.alike(all, places.devices());
+  std::size_t members = 0;
+  for (const auto& group : groups) {
+    if (group.size() != groups[0].size()) return std::nullopt;
+    members += group.size();
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      const Index start = {static_cast<std::int64_t>(k) * slice.sizes[along]};
+      if (starts.numbers.at(group[k]) != start || alike[group[k]] != alike[group[0]])
+        return std::nullopt;
+    }
+  }
+  return members == places.devices() ? std::optional(all) : std::nullopt;
 }
 
 /// The number of a device, if it is one.
