@@ -213,12 +213,13 @@ TEST_CASE("two attentions on top of one another are refuted by numbers of all to
                        kTokens);
   };
   const auto before = module_of(text_with("", text("1")));
-  const auto outcome = [&](const char* factor) {
-    return refute_on_blocks(*before, *module_of(text_with("", text(factor))), {1, 1}, {}, {})
-        .outcome;
+  const auto outcome = [&](const char* factor, bool every_number) {
+    const auto after = module_of(text_with("", text(factor)));
+    return refute_on_blocks(*before, *after, {1, 1}, {}, {}, every_number).outcome;
   };
-  CHECK(outcome("1.01") == Outcome::Refuted);
-  CHECK(outcome("1") == Outcome::Undecided);
+  CHECK(outcome("1.01", false) == Outcome::Undecided);
+  CHECK(outcome("1.01", true) == Outcome::Refuted);
+  CHECK(outcome("1", true) == Outcome::Undecided);
 }
 
 TEST_CASE("a wrong attention with a causal mask of many tokens is refuted, a right one not") {
