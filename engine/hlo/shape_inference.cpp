@@ -221,10 +221,14 @@ void reverse(const InstructionShapes& of) {
   of.require_sizes(of.operand().sizes);
 }
 
-/// Copies, and other operations that make what they take.
+/// Copies, of tuples too, and other operations that make what they take.
 void same(const InstructionShapes& of) {
-  of.require_type(of.operand().type);
-  of.require_sizes(of.operand().sizes);
+  of.require(of.results.size() >= 1 && of.operands.size() >= of.results.size(),
+             "as many results are expected");
+  for (std::size_t k = 0; k < of.results.size(); ++k) {
+    of.require_type(of.operand(k).type, k);
+    of.require_sizes(of.operand(k).sizes, k);
+  }
 }
 
 void collective(const InstructionShapes& of) {
@@ -255,7 +259,7 @@ std::unordered_map<std::string_view, KnownRule> known_rules() {
       {"broadcast", {broadcast}},
       {"complex", {parts_of_complex}},
       {"concatenate", {concatenate}},
-      {"copy", {same}},
+      {"copy", {same, false}},
       {"dynamic-slice", {dynamic_slice}},
       {"dynamic-update-slice", {dynamic_update_slice}},
       {"imag", {parts_of_complex}},
@@ -341,7 +345,7 @@ class CollectiveSizes {
       : of_(of), op_(op), members_(members) {}
 
   void check() const {
-    if (op_ == Op::AllToAll && of_.results.size() > 1) return tuple_all_to_all();
+    if (op_ == Op::AllToAll && computed_shape(of_.instruction).is_tuple) return tuple_all_to_all();
     of_.require(of_.results.size() == of_.operands.size(), "as many results are expected");
     for (std::size_t k = 0; k < of_.operands.size(); ++k) {
       of_.require(of_.operand(k).type == of_.result(k).type, "the element types differ");

@@ -10,6 +10,15 @@
 namespace p2::hlo {
 namespace {
 
+/// Whether what has one shape may be passed as the other: numbers may be rounded.
+bool fit(const Shape& a, const Shape& b) {
+  if (a.is_tuple || b.is_tuple) {
+    return a.is_tuple == b.is_tuple && std::ranges::equal(a.parts, b.parts, fit);
+  }
+  return alike(a.array.type, b.array.type) && a.array.sizes == b.array.sizes &&
+         a.array.foreign == b.array.foreign;
+}
+
 const Shape& root_of(const Computation& computation) {
   return computation.instructions[computation.root].shape;
 }
@@ -60,13 +69,13 @@ class CallRule {
            fmt::format("{} operands for {} parameters", number, computation.parameters.size()));
   }
   void require_result(const Shape& shape) const {
-    if (!are_same(shape, instruction_.shape)) {
+    if (!fit(shape, instruction_.shape)) {
       refuse("shapes", fmt::format("its shape {} is not {}, which it computes",
                                    to_string(instruction_.shape), to_string(shape)));
     }
   }
   void require_argument(std::size_t operand, const Shape& expected) const {
-    if (!are_same(shape_of(operand), expected)) {
+    if (!fit(shape_of(operand), expected)) {
       refuse("shapes", fmt::format("operand {} does not fit the parameter", operand));
     }
   }

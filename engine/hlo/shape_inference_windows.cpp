@@ -15,11 +15,6 @@ using Sizes = InstructionShapes::Sizes;
 
 std::size_t at(std::int64_t dimension) { return static_cast<std::size_t>(dimension); }
 
-/// Floating-point numbers, complex numbers, or whole numbers with truth values.
-bool are_of_one_kind(ElementType a, ElementType b) {
-  return a.is_float() == b.is_float() && a.is_complex() == b.is_complex();
-}
-
 /// How often a window fits into a dimension.
 std::int64_t places(std::int64_t size, const WindowDimension& window) {
   const auto dilated = [](std::int64_t n, std::int64_t by) {
@@ -51,11 +46,9 @@ class WindowRule {
     return of_.module.computations[instruction_.called[k]];
   }
 
+  // A product may have any type: it is asked for by `preferred_element_type`.
   void dot() const {
     if (of_.operands.size() != 2) return;  // a sparse one
-    of_.require(are_of_one_kind(of_.operand(0).type, of_.result().type) &&
-                    are_of_one_kind(of_.operand(1).type, of_.result().type),
-                "the element types differ");
     const auto sizes = interpreter::dot_sizes(interpreter::dot_dimensions(instruction_),
                                               of_.operand(0), of_.operand(1));
     of_.require(sizes.has_value(), "its dimension numbers do not fit its operands");
@@ -85,7 +78,6 @@ class WindowRule {
     const std::size_t rank = numbers.input_spatial.size() + 2;
     for (const ArrayShape* each : {&input, &kernel, &of_.result()}) {
       of_.require(each->sizes.size() == rank, "dim_labels have another rank");
-      of_.require(are_of_one_kind(each->type, of_.result().type), "the element types differ");
     }
     of_.require(
         numbers.kernel_spatial.size() + 2 == rank && numbers.output_spatial.size() + 2 == rank,

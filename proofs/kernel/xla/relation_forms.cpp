@@ -150,10 +150,6 @@ bool have_types(const std::string& opcode, const std::vector<Type>& operands,
   if (opcode == "compare") return result.is_boolean() && fit(operands.at(0), operands.at(1));
   if (opcode == "select") return operands.at(0).is_boolean() && all_fit(1, 3);
   if (is_one_of(opcode, {"abs", "bitcast-convert", "convert"})) return true;
-  if (opcode == "dot") {
-    return std::all_of(operands.begin(), operands.end(),
-                       [&](const Type& each) { return each.is_float() == result.is_float(); });
-  }
   if (op_called(opcode) || is_one_of(opcode, {"concatenate", "pad"}))
     return all_fit(0, operands.size());
   if (opcode == "dynamic-update-slice") return all_fit(0, 2);
@@ -164,8 +160,8 @@ bool have_types(const std::string& opcode, const std::vector<Type>& operands,
 }
 
 bool has_sizes(const std::string& opcode, std::size_t operands) {
-  return op_called(opcode) || (opcode == "reduce" && operands == 2) ||
-         (opcode == "scatter" && operands == 3) ||
+  return (op_called(opcode) && opcode != "bitcast-convert") ||
+         (opcode == "reduce" && operands == 2) || (opcode == "scatter" && operands == 3) ||
          is_one_of(opcode,
                    {"broadcast", "concatenate", "dot", "dynamic-slice", "dynamic-update-slice",
                     "gather", "iota", "pad", "reshape", "reverse", "slice", "transpose"});
