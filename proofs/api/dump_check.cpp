@@ -117,7 +117,7 @@ std::string partition_text(const DumpPair& pair) {
     }
   }
   return fmt::format("{}: partitioned by {}; devices hold: {}", pair.module->name,
-                     pass_text(*pair.after), fmt::join(parts, ", "));
+                     pass_text(*pair.after), fmt::join(parts, "; "));
 }
 
 Summary summary_of(const hlo::Dump& dump, const std::vector<DumpPair>& pairs) {

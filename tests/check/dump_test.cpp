@@ -272,7 +272,7 @@ TEST_CASE("the step that partitions a module says what devices hold") {
   CHECK(ran.exit == kEstablished);
   CHECK(
       ran.out.find("module_0001.jit_f: partitioned by spmd-partitioning of pipeline spmd; devices "
-                   "hold: x 4, output 0 4\n") != std::string::npos);
+                   "hold: x in 4; output 0 in 4\n") != std::string::npos);
 }
 
 TEST_CASE("a file that cannot be read makes its pairs unknown, and hides no other") {
