@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <string_view>
 #include <unordered_map>
 
@@ -221,13 +222,20 @@ void reverse(const InstructionShapes& of) {
   of.require_sizes(of.operand().sizes);
 }
 
-/// Copies, of tuples too, and other operations that make what they take.
-void same(const InstructionShapes& of) {
-  of.require(of.results.size() >= 1 && of.operands.size() >= of.results.size(),
-             "as many results are expected");
+/// Of tuples, too.
+void copy(const InstructionShapes& of) {
+  of.require(of.results.size() == of.operands.size(), "as many results are expected");
   for (std::size_t k = 0; k < of.results.size(); ++k) {
     of.require_type(of.operand(k).type, k);
     of.require_sizes(of.operand(k).sizes, k);
+  }
+}
+
+/// Of linked programs: an operand for each of them.
+void of_own_program(const InstructionShapes& of) {
+  for (const ArrayShape* each : of.operands) {
+    of.require(each->type == of.result().type, "the element types differ");
+    of.require(each->same_sizes(of.result()), "the shapes differ");
   }
 }
 
@@ -259,7 +267,7 @@ std::unordered_map<std::string_view, KnownRule> known_rules() {
       {"broadcast", {broadcast}},
       {"complex", {parts_of_complex}},
       {"concatenate", {concatenate}},
-      {"copy", {same, false}},
+      {"copy", {copy, false}},
       {"dynamic-slice", {dynamic_slice}},
       {"dynamic-update-slice", {dynamic_update_slice}},
       {"imag", {parts_of_complex}},
@@ -272,7 +280,7 @@ std::unordered_map<std::string_view, KnownRule> known_rules() {
       {"reverse", {reverse}},
       {"slice", {slice}},
       {"transpose", {transpose}},
-      {kOfOwnProgram, {same}},
+      {kOfOwnProgram, {of_own_program}},
       {"all-gather", {collective, false}},
       {"all-reduce", {collective_of_same_sizes, false}},
       {"all-to-all", {collective, false}},
@@ -285,8 +293,9 @@ std::unordered_map<std::string_view, KnownRule> known_rules() {
   for (const std::string_view opcode : {"reduce-window", "scatter", "select-and-scatter"}) {
     rules[opcode] = {check_windowed_shapes, false};
   }
-  for (const std::string_view opcode : {"call", "conditional", "fusion", "get-tuple-element", "map",
-                                        "reduce", "sort", "tuple", "while"}) {
+  rules["map"] = {check_calling_shapes};
+  for (const std::string_view opcode :
+       {"call", "conditional", "fusion", "get-tuple-element", "reduce", "sort", "tuple", "while"}) {
     rules[opcode] = {check_calling_shapes, false};
   }
   return rules;
@@ -298,9 +307,18 @@ const KnownRule* rule_of(std::string_view opcode) {
   return found == kRules.end() ? nullptr : &found->second;
 }
 
-bool takes_none(std::string_view opcode) {
-  return opcode == "iota" || opcode == "partition-id" || opcode == "replica-id" ||
-         opcode == "tuple" || opcode == "call" || opcode == "fusion";
+bool is_one_of(std::string_view opcode, std::initializer_list<std::string_view> opcodes) {
+  return std::ranges::find(opcodes, opcode) != opcodes.end();
+}
+
+/// Whether an operation may have no operands, and whether its operands may be tuples without
+/// arrays.
+bool may_have_none(std::string_view opcode) {
+  return is_one_of(opcode, {"call", "fusion", "iota", "partition-id", "replica-id", "tuple"});
+}
+bool may_be_tuples(std::string_view opcode) {
+  return is_one_of(
+      opcode, {"call", "conditional", "copy", "fusion", "get-tuple-element", "tuple", "while"});
 }
 
 void append_arrays(const Shape& shape, std::vector<const ArrayShape*>& arrays) {
@@ -327,7 +345,10 @@ void check_instruction(const Module& module, const Computation& computation,
     append_arrays(computed_shape(instruction), of.results);
   }
   if (!is_fixed(of.operands) || !is_fixed(of.results)) return;
-  if (!takes_none(opcode) && instruction.operands.empty()) {
+  const bool has_operand = instruction.operands.empty()
+                               ? may_have_none(opcode)
+                               : !of.operands.empty() || may_be_tuples(opcode);
+  if (!has_operand) {
     throw IllFormed({"shapes", fmt::format("{} {} has no operand.", opcode, instruction.name),
                      instruction.position});
   }

@@ -224,6 +224,36 @@ TEST_CASE(
                 loop) == "valid");
 }
 
+TEST_CASE("operations on arrays have some, also where their operands are tuples without any") {
+  const std::string text =
+      "HloModule m\nless {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = pred[] "
+      "compare(a, b), direction=LT\n}\nENTRY e {\n  x = f32[4] parameter(0)\n  t = () tuple()\n  "
+      "ROOT y = ";
+  for (const char* const line :
+       {"f32[4] slice(t), slice={[0:4]}", "f32[4] pad(t, t), padding=0_0",
+        "() sort(t), dimensions={0}, to_apply=less",
+        "() reduce(t, t), dimensions={0}, to_apply=less",
+        "() map(x), dimensions={0}, to_apply=less",
+        "f32[4] dynamic-slice(t), dynamic_slice_sizes={4}", "f32[4] negate(t)",
+        "f32[4] reduce-window(t), window={size=4}, to_apply=less",
+        "() sort(x), dimensions={0}, to_apply=less",
+        "() reduce(x, x), dimensions={0}, to_apply=less"}) {
+    CAPTURE(line);
+    CHECK(summary(check_well_formed(module_of(text + line + "\n}\n"), {}, {})) == "invalid shapes");
+  }
+  CHECK(summary(check_well_formed(module_of(text + "() copy(t)\n}\n"), {}, {})) == "valid");
+  CHECK(refusal(text + "() sort(x), dimensions={0}, to_apply=less\n}\n") == "the shape of y");
+  CHECK(refusal(text + "() reduce(x, x), dimensions={0}, to_apply=less\n}\n") == "the shape of y");
+}
+
+TEST_CASE("p2-check takes what is under way by its results") {
+  CHECK(refusal(
+            "HloModule m\nn {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] negate(x)\n}\nENTRY e "
+            "{\n  x = f32[4] parameter(0)\n  s = ((f32[4]), f32[4], s32[]) async-start(x), "
+            "calls=n\n  u = ((f32[4]), f32[4], s32[]) async-update(s)\n  ROOT d = f32[4] "
+            "async-done(u)\n}\n") == "");
+}
+
 TEST_CASE("bits of inputs of few bits refute nothing, as other inputs are drawn than there are") {
   // The lower half of the bits of a bf16 in f32 are zero.
   const auto text = [](const char* mask) {

@@ -159,7 +159,8 @@ class Flattening {
 
   /// Arrays, and tuples that are made of them, have the shape that an instruction says.
   void require_shape(const Tree& tree, const Instruction& instruction) const {
-    if (instruction.opcode.ends_with("-start")) return;
+    // Those of what is under way are of operands, too.
+    if (instruction.opcode.ends_with("-start") || instruction.opcode == "async-update") return;
     if (!has_shape(tree, instruction.shape))
       malformed("the shape of " + printable(instruction.name));
   }

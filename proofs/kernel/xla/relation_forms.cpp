@@ -137,6 +137,7 @@ bool have_types(const std::string& opcode, const std::vector<Type>& operands,
     return true;
   };
   if (is_one_of(opcode, {"reduce", "reduce-window", "sort"})) {
+    if (results.empty()) return false;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       if (!fit(operands[k], results.at(k % results.size()).type)) return false;
     }
