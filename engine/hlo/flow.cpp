@@ -79,7 +79,6 @@ class FlowBuilder {
 
   Flow build() {
     const Module& module = *flow_.module;
-    check_shapes(module);
     std::vector<TreePointer> parameters;
     for (const std::uint32_t index : module.entry_computation().parameters) {
       const Instruction& instruction = module.entry_computation().instructions[index];

@@ -93,8 +93,8 @@ struct Flow {
   const ArrayShape& shape(Ref ref) const { return nodes[ref.node].outputs[ref.output]; }
 };
 
-/// Builds the data-flow graph and checks shapes and groups. Throws IllFormed for a module without
-/// meaning, InputError beyond kMaxNodes.
+/// Builds the data-flow graph and checks groups. Throws IllFormed for a module without meaning,
+/// InputError beyond kMaxNodes. Precondition: check_shapes() has found nothing (shape_inference.h).
 Flow flow_of(std::shared_ptr<const Module> module, const Devices& devices,
              Fingerprints& fingerprints, const Limits& limits);
 

@@ -52,12 +52,11 @@ class Mesh {
     }
     return at;
   }
-  /// `data × model`
+  /// As axes_text().
   std::string names(const JsonValue& axes) const {
-    std::string all;
-    for (const std::size_t axis : numbers(axes))
-      all += (all.empty() ? "" : " × ") + axes_[axis].name;
-    return all;
+    std::vector<MeshAxis> all;
+    for (const std::size_t axis : numbers(axes)) all.push_back(axes_[axis]);
+    return axes_text(all);
   }
   const std::vector<MeshAxis>& axes() const { return axes_; }
 

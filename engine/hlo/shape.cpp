@@ -88,12 +88,21 @@ std::vector<ArrayShape> Shape::arrays() const {
   return all;
 }
 
-bool are_same(const Shape& a, const Shape& b) {
+bool are_alike(const Shape& a, const Shape& b) {
   if (a.is_tuple || b.is_tuple) {
-    return a.is_tuple == b.is_tuple && std::ranges::equal(a.parts, b.parts, are_same);
+    return a.is_tuple == b.is_tuple &&
+           std::ranges::equal(a.parts, b.parts,
+                              [](const Shape& x, const Shape& y) { return are_alike(x, y); });
   }
-  return a.array.type == b.array.type && a.array.sizes == b.array.sizes &&
+  return are_alike(a.array.type, b.array.type) && a.array.sizes == b.array.sizes &&
          a.array.foreign == b.array.foreign;
+}
+
+bool are_alike(ElementType a, ElementType b) { return a == b || (a.is_float() && b.is_float()); }
+
+bool are_same(const Shape& a, const Shape& b) {
+  return are_alike(a, b) &&
+         std::ranges::equal(a.arrays(), b.arrays(), {}, &ArrayShape::type, &ArrayShape::type);
 }
 
 bool is_foreign(const Shape& shape) {

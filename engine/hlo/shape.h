@@ -65,8 +65,11 @@ struct Shape {
   std::vector<ArrayShape> arrays() const;
 };
 
-/// Whether they have the same types and sizes, whatever their layouts.
+/// Whether they have the same sizes and types, whatever their layouts.
 bool are_same(const Shape& a, const Shape& b);
+/// The same, but types of floating-point numbers may differ.
+bool are_alike(const Shape& a, const Shape& b);
+bool are_alike(ElementType a, ElementType b);
 
 /// Whether there are elements of type `opaque`; whether there are sizes that are not fixed.
 bool is_foreign(const Shape& shape);

@@ -46,7 +46,8 @@ void require_elementwise_types(const InstructionShapes& of, Element code) {
       return;
     case Element::Compare:
       of.require(of.result().type.kind() == Kind::Boolean, "pred is expected");
-      return of.require(alike(of.operand(0).type, of.operand(1).type), "the element types differ");
+      return of.require(are_alike(of.operand(0).type, of.operand(1).type),
+                        "the element types differ");
     case Element::IsFinite:
       return of.require(of.result().type.kind() == Kind::Boolean && of.operand().type.is_float(),
                         "pred of floating-point numbers is expected");
@@ -422,8 +423,6 @@ class CollectiveSizes {
 
 }  // namespace
 
-bool alike(ElementType a, ElementType b) { return a == b || (a.is_float() && b.is_float()); }
-
 bool are_dimensions(const std::vector<std::int64_t>& dimensions, const ArrayShape& shape) {
   Sizes sorted = dimensions;
   std::sort(sorted.begin(), sorted.end());
@@ -442,6 +441,11 @@ void InstructionShapes::require(bool holds, const std::string& what) const {
                    instruction.position});
 }
 
+const Computation& InstructionShapes::called(std::size_t k) const {
+  require(k < instruction.called.size(), "it calls no computation");
+  return module.computations[instruction.called[k]];
+}
+
 void InstructionShapes::require_operands(std::size_t number) const {
   if (operands.size() == number) return;
   require(false, number == 1   ? "one operand is expected"
@@ -456,7 +460,7 @@ void InstructionShapes::require_sizes(const Sizes& expected, std::size_t k) cons
 }
 
 void InstructionShapes::require_type(ElementType type, std::size_t k) const {
-  require(alike(type, result(k).type), "the element types differ");
+  require(are_alike(type, result(k).type), "the element types differ");
 }
 
 void check_shapes(const Module& module) {

@@ -10,15 +10,6 @@
 namespace p2::hlo {
 namespace {
 
-/// Whether what has one shape may be passed as the other: numbers may be rounded.
-bool fit(const Shape& a, const Shape& b) {
-  if (a.is_tuple || b.is_tuple) {
-    return a.is_tuple == b.is_tuple && std::ranges::equal(a.parts, b.parts, fit);
-  }
-  return alike(a.array.type, b.array.type) && a.array.sizes == b.array.sizes &&
-         a.array.foreign == b.array.foreign;
-}
-
 const Shape& root_of(const Computation& computation) {
   return computation.instructions[computation.root].shape;
 }
@@ -45,9 +36,6 @@ class CallRule {
   }
 
  private:
-  const Computation& called(std::size_t k = 0) const {
-    return of_.module.computations[instruction_.called[k]];
-  }
   const Shape& shape_of(std::size_t operand) const {
     return of_.computation.instructions[instruction_.operands[operand]].shape;
   }
@@ -69,15 +57,22 @@ class CallRule {
            fmt::format("{} operands for {} parameters", number, computation.parameters.size()));
   }
   void require_result(const Shape& shape) const {
-    if (!fit(shape, instruction_.shape)) {
+    if (!are_alike(shape, instruction_.shape)) {
       refuse("shapes", fmt::format("its shape {} is not {}, which it computes",
                                    to_string(instruction_.shape), to_string(shape)));
     }
   }
   void require_argument(std::size_t operand, const Shape& expected) const {
-    if (!fit(shape_of(operand), expected)) {
+    if (!are_alike(shape_of(operand), expected)) {
       refuse("shapes", fmt::format("operand {} does not fit the parameter", operand));
     }
+  }
+
+  /// Requires a parameter to take an element of an operand.
+  void require_element(std::size_t operand, const Shape& expected) const {
+    const ElementType type = of_.operand(operand).type;
+    of_.require(is_scalar(expected, type.kind()) && are_alike(expected.array.type, type),
+                fmt::format("operand {} does not fit the parameter", operand));
   }
 
   void tuple() const {
@@ -103,11 +98,11 @@ class CallRule {
   }
 
   void call() const {
-    require_parameters(called(), instruction_.operands.size());
+    require_parameters(of_.called(), instruction_.operands.size());
     for (std::size_t k = 0; k < instruction_.operands.size(); ++k) {
-      require_argument(k, parameter(called(), k));
+      require_argument(k, parameter(of_.called(), k));
     }
-    require_result(root_of(called()));
+    require_result(root_of(of_.called()));
   }
 
   /// What a loop carries has the shape of its operand, every time.
@@ -115,12 +110,12 @@ class CallRule {
     require_called(2);
     if (instruction_.operands.size() != 1) refuse("operands", "one operand is expected");
     for (const std::size_t k : {0, 1}) {
-      require_parameters(called(k), 1);
-      require_argument(0, parameter(called(k)));
+      require_parameters(of_.called(k), 1);
+      require_argument(0, parameter(of_.called(k)));
     }
     require_result(shape_of(0));
-    require_result(root_of(called(1)));
-    if (!is_scalar(root_of(called(0)), ElementType::Kind::Boolean)) {
+    require_result(root_of(of_.called(1)));
+    if (!is_scalar(root_of(of_.called(0)), ElementType::Kind::Boolean)) {
       refuse("shapes", "its condition is not pred[]");
     }
   }
@@ -135,22 +130,19 @@ class CallRule {
       refuse("operands", "an operand for every branch is expected");
     }
     for (std::size_t k = 0; k < instruction_.called.size(); ++k) {
-      require_parameters(called(k), 1);
-      require_argument(k + 1, parameter(called(k)));
-      require_result(root_of(called(k)));
+      require_parameters(of_.called(k), 1);
+      require_argument(k + 1, parameter(of_.called(k)));
+      require_result(root_of(of_.called(k)));
     }
   }
 
   /// A function of scalars at every index.
   void map() const {
-    const Computation& function = called();
+    const Computation& function = of_.called();
     require_parameters(function, of_.operands.size());
     for (std::size_t k = 0; k < of_.operands.size(); ++k) {
-      const Shape& expected = parameter(function, k);
       of_.require(of_.operand(k).same_sizes(of_.result()), "the sizes of an operand differ");
-      of_.require(is_scalar(expected, of_.operand(k).type.kind()) &&
-                      alike(expected.array.type, of_.operand(k).type),
-                  fmt::format("operand {} does not fit the parameter", k));
+      require_element(k, parameter(function, k));
     }
     const Shape& root = root_of(function);
     of_.require(is_scalar(root, root.array.type.kind()), "its function makes no scalar");
@@ -158,7 +150,7 @@ class CallRule {
   }
 
   void sort() const {
-    const Computation& comparator = called();
+    const Computation& comparator = of_.called();
     of_.require(of_.results.size() == of_.operands.size(), "as many results are expected");
     of_.require(of_.attributes().dimensions.size() == 1 &&
                     are_dimensions(of_.attributes().dimensions, of_.operand()),
@@ -169,10 +161,7 @@ class CallRule {
       of_.require(of_.operand(k).same_sizes(of_.operand()), "the sizes of an operand differ");
       of_.require_type(of_.operand(k).type, k);
       for (const std::size_t side : {2 * k, 2 * k + 1}) {
-        const Shape& expected = parameter(comparator, side);
-        of_.require(is_scalar(expected, of_.operand(k).type.kind()) &&
-                        alike(expected.array.type, of_.operand(k).type),
-                    fmt::format("operand {} does not fit the parameter", k));
+        require_element(k, parameter(comparator, side));
       }
     }
     of_.require(is_scalar(root_of(comparator), ElementType::Kind::Boolean),
@@ -181,8 +170,7 @@ class CallRule {
 
   void reduce() const {
     const std::vector<std::int64_t>& dimensions = of_.attributes().dimensions;
-    const std::size_t count = of_.results.size();
-    of_.require(of_.operands.size() == 2 * count, "an initial value for each operand is expected");
+    require_reduction(of_);
     of_.require(are_dimensions(dimensions, of_.operand()),
                 "dimensions are not dimensions of its operand");
     InstructionShapes::Sizes kept;
@@ -190,17 +178,9 @@ class CallRule {
       const bool is_reduced = std::ranges::count(dimensions, static_cast<std::int64_t>(i)) > 0;
       if (!is_reduced) kept.push_back(of_.operand().sizes[i]);
     }
-    std::vector<ElementType> types;
-    for (std::size_t k = 0; k < count; ++k) {
-      const ArrayShape& initial = of_.operand(count + k);
-      types.push_back(of_.operand(k).type);
-      of_.require(of_.operand(k).same_sizes(of_.operand()), "the sizes of an operand differ");
-      of_.require(of_.result(k).sizes == kept, "the remaining sizes differ");
-      of_.require(initial.sizes.empty(), "the initial value must be a scalar");
-      of_.require_type(of_.operand(k).type, k);
-      of_.require_type(initial.type, k);
+    for (const ArrayShape* each : of_.results) {
+      of_.require(each->sizes == kept, "the remaining sizes differ");
     }
-    require_reducer(of_, called(), types);
   }
 
   const InstructionShapes& of_;
@@ -212,10 +192,25 @@ class CallRule {
 
 void check_calling_shapes(const InstructionShapes& of) { CallRule(of).check(); }
 
+void require_reduction(const InstructionShapes& of) {
+  const std::size_t count = of.results.size();
+  of.require(of.operands.size() == 2 * count, "an initial value for each operand is expected");
+  std::vector<ElementType> types;
+  for (std::size_t k = 0; k < count; ++k) {
+    const ArrayShape& initial = of.operand(count + k);
+    types.push_back(of.operand(k).type);
+    of.require(of.operand(k).same_sizes(of.operand()), "the sizes of an operand differ");
+    of.require(initial.sizes.empty(), "the initial value must be a scalar");
+    of.require_type(of.operand(k).type, k);
+    of.require_type(initial.type, k);
+  }
+  require_reducer(of, of.called(), types);
+}
+
 void require_reducer(const InstructionShapes& of, const Computation& reducer,
                      const std::vector<ElementType>& types) {
   const auto is_scalar_like = [](const ArrayShape& shape, ElementType type) {
-    return shape.sizes.empty() && alike(shape.type, type);
+    return shape.sizes.empty() && are_alike(shape.type, type);
   };
   bool fits = reducer.parameters.size() == 2 * types.size();
   for (std::size_t k = 0; fits && k < reducer.parameters.size(); ++k) {

@@ -41,11 +41,6 @@ class WindowRule {
   }
 
  private:
-  const Computation& called(std::size_t k = 0) const {
-    of_.require(k < instruction_.called.size(), "it calls no computation");
-    return of_.module.computations[instruction_.called[k]];
-  }
-
   // A product may have any type: it is asked for by `preferred_element_type`.
   void dot() const {
     if (of_.operands.size() != 2) return;  // a sparse one
@@ -140,24 +135,14 @@ class WindowRule {
       of_.require_sizes(of_.operand(k).sizes, k);
       require_windows(numbers, of_.operand(k), of_.operand(count), updates);
     }
-    require_reducer(of_, called(), types);
+    require_reducer(of_, of_.called(), types);
   }
 
   void reduce_window() const {
-    const std::size_t count = of_.results.size();
-    of_.require(of_.operands.size() == 2 * count, "an initial value for each operand is expected");
+    require_reduction(of_);
     const auto window = interpreter::window_of(instruction_, of_.operand().sizes.size());
-    std::vector<ElementType> types;
-    for (std::size_t k = 0; k < count; ++k) {
-      const ArrayShape& initial = of_.operand(count + k);
-      types.push_back(of_.operand(k).type);
-      of_.require(of_.operand(k).same_sizes(of_.operand()), "the sizes of an operand differ");
-      of_.require(initial.sizes.empty(), "the initial value must be a scalar");
-      of_.require_type(of_.operand(k).type, k);
-      of_.require_type(initial.type, k);
-      of_.require_sizes(seen_through(window, of_.operand().sizes), k);
-    }
-    require_reducer(of_, called(), types);
+    const Sizes sizes = seen_through(window, of_.operand().sizes);
+    for (std::size_t k = 0; k < of_.results.size(); ++k) of_.require_sizes(sizes, k);
   }
 
   void select_and_scatter() const {
@@ -169,7 +154,7 @@ class WindowRule {
     of_.require(of_.operand(1).sizes == seen_through(window, of_.operand().sizes),
                 "the source is not of the size of the windows");
     of_.require(of_.operand(2).sizes.empty(), "the initial value must be a scalar");
-    require_reducer(of_, called(1), {of_.operand().type});
+    require_reducer(of_, of_.called(1), {of_.operand().type});
   }
 
   const InstructionShapes& of_;

@@ -273,13 +273,7 @@ std::optional<Sharding> MeshSharding::sharding(std::size_t rank, std::int64_t pa
   }
   auto sharding = tiled(sizes, order, rank, subgroups, partitions);
   if (!sharding) return sharding;
-  for (const auto& axes : dimensions) {
-    std::string& names = sharding->axes.emplace_back();
-    for (const MeshAxis& axis : axes) {
-      names += (names.empty() ? "" : " × ") + axis.name;
-      if (axis.before) names += fmt::format(":({}){}", *axis.before, axis.size);
-    }
-  }
+  for (const auto& axes : dimensions) sharding->axes.push_back(axes_text(axes));
   return sharding;
 }
 
@@ -539,6 +533,15 @@ std::vector<std::string> sharding_list(std::string_view text) {
   return all;
 }
 
+std::string axes_text(const std::vector<MeshAxis>& axes) {
+  std::string text;
+  for (const MeshAxis& axis : axes) {
+    text += (text.empty() ? "" : " × ") + axis.name;
+    if (axis.before) text += fmt::format(":({}){}", *axis.before, axis.size);
+  }
+  return text;
+}
+
 void name_axes(Sharding& sharding, const std::vector<MeshAxis>& mesh) {
   if (sharding.coordinates.empty() || !sharding.axes.empty()) return;
   // Whether the digits of the coordinates along a dimension are those of partitions along an axis.
@@ -554,18 +557,19 @@ void name_axes(Sharding& sharding, const std::vector<MeshAxis>& mesh) {
     return true;
   };
   for (std::size_t i = 0; i < sharding.tiles.size(); ++i) {
-    std::string& names = sharding.axes.emplace_back();
+    std::vector<MeshAxis> axes;
     for (std::int64_t left = sharding.tiles[i]; left > 1;) {
       const auto axis = std::ranges::find_if(mesh, [&](const MeshAxis& each) {
         return each.size > 1 && left % each.size == 0 && follows(i, left / each.size, each);
       });
       if (axis == mesh.end()) {
-        names.clear();
+        axes.clear();
         break;
       }
-      names += (names.empty() ? "" : " × ") + axis->name;
+      axes.push_back(*axis);
       left /= axis->size;
     }
+    sharding.axes.push_back(axes_text(axes));
   }
 }
 

@@ -59,6 +59,9 @@ std::optional<Sharding> read_sharding(std::string_view text, std::size_t rank,
                                       const std::map<std::string, std::string>& meshes,
                                       std::string_view manual_axes = {});
 
+/// `data × model`; of a sub-axis `data:(1)2`.
+std::string axes_text(const std::vector<MeshAxis>& axes);
+
 /// Fills in `axes` of a sharding by tiles, as far as the axes of a row-major mesh cut it so.
 void name_axes(Sharding& sharding, const std::vector<MeshAxis>& mesh);
 

@@ -266,11 +266,11 @@ ModuleDecision compare_with_unpartitioned(const std::shared_ptr<const Module>& b
   if (options.engine == ModuleEngine::Solver) {
     return decide_by_solver(*before, *after, devices, relation, options.solver, limits);
   }
-  const bool has_blocks = options.engine == ModuleEngine::Default && operations > kExecutedFirst;
-  for (const bool every_number : {false, true}) {
-    if (!has_blocks) break;
-    if (auto refuted = refuted_on_blocks(*before, *after, devices, relation, limits, every_number))
-      return *refuted;
+  if (options.engine == ModuleEngine::Default && operations > kExecutedFirst) {
+    for (const bool every_number : {false, true}) {
+      auto refuted = refuted_on_blocks(*before, *after, devices, relation, limits, every_number);
+      if (refuted) return *refuted;
+    }
   }
   std::optional<ModuleDecision> symbolic;
   if (options.engine == ModuleEngine::All || operations > kExecutedFirst) {

@@ -150,10 +150,6 @@ void require_same_effects(ModuleDecision& decision, const Module& before, const 
   decision.unknown = {unknown_operation(module, *effects->first, "it has a side effect")};
 }
 
-}  // namespace
-
-namespace {
-
 /// Whether a module looks at the bits of floating-point numbers, and has inputs of few of them.
 bool takes_bits_of_rounded(const Module& module) {
   const auto is_narrow = [](const ArrayShape& shape) {
@@ -170,6 +166,14 @@ bool takes_bits_of_rounded(const Module& module) {
     });
   };
   return has_narrow && std::ranges::any_of(module.computations, takes_bits);
+}
+
+/// A difference that refutes nothing, and why.
+void withdraw(ModuleDecision& decision, std::string_view why) {
+  decision.outcome = Outcome::Undecided;
+  decision.reason =
+      fmt::format("{} This does not refute: {}.", decision.violation->explanation, why);
+  decision.violation.reset();
 }
 
 }  // namespace
@@ -201,21 +205,15 @@ ModuleDecision compare(const std::shared_ptr<const Module>& first,
   }
   if (decision.violation && decision.violation->element &&
       (takes_bits_of_rounded(*before) || takes_bits_of_rounded(*after))) {
-    decision.outcome = Outcome::Undecided;
-    decision.reason = fmt::format(
-        "{} This does not refute: bits of numbers are used, and inputs of 16 bits or fewer are "
-        "drawn "
-        "with more digits than they have.",
-        decision.violation->explanation);
-    decision.violation.reset();
+    withdraw(decision,
+             "bits of numbers are used, and inputs of 16 bits or fewer are drawn with more digits "
+             "than they have");
   }
   if (decision.violation && decision.violation->may_be_rounding) {
-    decision.outcome = Outcome::Undecided;
-    decision.reason = fmt::format(
-        "{} This does not refute: it may be an effect of double precision, in which a number was "
-        "rounded near a pole of a function, or is too large or too small.",
-        decision.violation->explanation);
-    decision.violation.reset();
+    withdraw(
+        decision,
+        "it may be an effect of double precision, in which a number was rounded near a pole of "
+        "a function, or is too large or too small");
   }
   for (const auto& [module, form] :
        {std::pair(before, relation->before), {after, relation->after}}) {
@@ -259,6 +257,7 @@ ModuleDecision check_well_formed(std::shared_ptr<const Module> module, const Dev
   decision.devices = devices_of({module.get()}, devices);
   Fingerprints fingerprints;
   try {
+    check_shapes(*module);
     const Flow flow = flow_of(std::move(module), decision.devices, fingerprints, limits);
     for (const Node& node : flow.nodes) {
       if (node.collective == kNone) continue;

@@ -223,8 +223,10 @@ class BlockExecution {
   }
 
   /// In a deep module, what one layer changes drowns in what rounding may do in all: of inputs
-  /// whose shape many have, all are 0 but those of a few layers.
+  /// whose shape many have, all are 0 but those of a few layers. Large modules are not executed so
+  /// often.
   std::vector<std::set<std::size_t>> windows() const {
+    if (is_large()) return {};
     std::vector<std::size_t> alike;  // in the order in which they are used
     for (const std::size_t input : uses_.in_order()) {
       if (blocks_.input_sizes[input].size() >= 2 && !rare_.contains(input)) alike.push_back(input);
@@ -252,7 +254,6 @@ class BlockExecution {
   }
 
   std::optional<Difference> difference() {
-    const std::vector<std::set<std::size_t>> none;
     double work = 0;
     std::size_t number = 0;
     std::optional<Difference> found;
@@ -273,7 +274,7 @@ class BlockExecution {
         if (!attempt({kPositiveDraw, exponent, 0, {}, {}, true})) return found;
       }
     }
-    for (const std::set<std::size_t>& zero : is_large() ? none : windows()) {
+    for (const std::set<std::size_t>& zero : windows()) {
       if (!attempt({kPositiveDraw, kTailScales[0], 0, zero, {}, blocks_.has_ranges})) return found;
     }
     std::vector<std::set<std::size_t>> open = zeros();

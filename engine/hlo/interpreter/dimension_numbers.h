@@ -19,8 +19,8 @@ struct DotDimensions {
   Dimensions lhs_batch, rhs_batch, lhs_contracting, rhs_contracting;
 };
 DotDimensions dot_dimensions(const Instruction& instruction);
-/// The sizes of a dot's result: batch, and what is left of both sides. Nothing where the numbers do
-/// not fit the operands.
+/// The sizes of a dot's result: batch dimensions, free ones of the left operand, free ones of the
+/// right one. Nothing where the numbers do not fit the operands.
 std::optional<Dimensions> dot_sizes(const DotDimensions& numbers, const ArrayShape& lhs,
                                     const ArrayShape& rhs);
 

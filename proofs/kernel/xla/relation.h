@@ -353,6 +353,8 @@ class WholeModule {
                                          const std::string& as = "");
   std::optional<std::size_t> scattered(const Module& module, const Node& node, std::size_t operand,
                                        std::size_t along);
+  std::vector<Index> first_indices(const std::vector<std::vector<std::size_t>>& groups,
+                                   std::int64_t size) const;
   std::optional<std::size_t> gathered_slices(const Node& node, std::size_t operand,
                                              std::size_t along);
   /// Integers that devices know of each other, if they have different ones: relation.cpp.

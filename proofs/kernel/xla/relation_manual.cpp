@@ -137,6 +137,18 @@ std::optional<std::size_t> WholeModule::exchange_of(const Module& module, const 
   return opcode == "all-gather" ? tensors.make_moved_as(result, gathered.dimensions) : result;
 }
 
+/// By device, the first index of the part of `size` at its position in its group; nothing of
+/// others.
+std::vector<Index> WholeModule::first_indices(const std::vector<std::vector<std::size_t>>& groups,
+                                              std::int64_t size) const {
+  std::vector<Index> indices(places.devices());
+  for (const auto& group : groups) {
+    for (std::size_t k = 0; k < group.size(); ++k)
+      indices.at(group[k]) = {static_cast<std::int64_t>(k) * size};
+  }
+  return indices;
+}
+
 /// Every device's part of what an all-reduce makes.
 std::optional<std::size_t> WholeModule::scattered(const Module& module, const Node& node,
                                                   std::size_t operand, std::size_t along) {
@@ -148,11 +160,7 @@ std::optional<std::size_t> WholeModule::scattered(const Module& module, const No
   if (sizes[along] % count != 0) return std::nullopt;
   sizes[along] /= count;
   if (count == 1) return all;
-  Form form{"numbers", "", std::vector<Index>(places.devices())};
-  for (const auto& group : groups) {
-    for (std::size_t k = 0; k < group.size(); ++k)
-      form.numbers.at(group[k]) = {static_cast<std::int64_t>(k) * sizes[along]};
-  }
+  Form form{"numbers", "", first_indices(groups, sizes[along])};
   Numbering alike = numbered(form.numbers);
   std::vector<std::size_t> operands(sizes.size() + 1, tensors.scalar("0", type_called("s32")));
   operands[0] = *all;
@@ -175,19 +183,16 @@ std::optional<std::size_t> WholeModule::gathered_slices(const Node& node, std::s
   }
   if (along >= slice.sizes.size()) return std::nullopt;
   const Form& starts = tensors.at(slice.operands.at(along + 1)).form;
-  if (starts.opcode != "numbers") return std::nullopt;
+  // Scalars: every device is in a group, as it has an index.
+  if (starts.opcode != "numbers" || starts.numbers != first_indices(groups, slice.sizes[along]))
+    return std::nullopt;
   const Numbering alike = tensors.alike(all, places.devices());
-  std::size_t members = 0;
   for (const auto& group : groups) {
-    if (group.size() != groups[0].size()) return std::nullopt;
-    members += group.size();
-    for (std::size_t k = 0; k < group.size(); ++k) {
-      const Index start = {static_cast<std::int64_t>(k) * slice.sizes[along]};
-      if (starts.numbers.at(group[k]) != start || alike[group[k]] != alike[group[0]])
-        return std::nullopt;
+    for (const std::size_t member : group) {
+      if (group.size() != groups[0].size() || alike[member] != alike[group[0]]) return std::nullopt;
     }
   }
-  return members == places.devices() ? std::optional(all) : std::nullopt;
+  return all;
 }
 
 /// The number of a device, if it is one.
