@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -118,6 +119,12 @@ Index integers_in(std::string_view text);
 std::int64_t integer(std::string_view text);
 /// The comma-separated parts of a text at nesting depth 0.
 std::vector<std::string_view> split(std::string_view text, char separator = ',');
+/// Words of a text between spaces.
+struct Words : std::unordered_set<std::string> {
+  explicit Words(std::string_view text) {
+    for (const std::string_view each : split(text, ' ')) emplace(each);
+  }
+};
 std::string_view trimmed(std::string_view text);
 /// Without its first and last characters, if they are these.
 std::string_view stripped(std::string_view text, char open, char close);

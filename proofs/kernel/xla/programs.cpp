@@ -52,27 +52,17 @@ std::map<std::string, std::string> description_of(const Instruction& instruction
   return all;
 }
 
-/// Pairs of source and target, as the attributes of a send or recv say.
-std::vector<Index> pairs_of(const Instruction& instruction) {
-  for (const auto& [key, value] : instruction.attributes) {
-    if (key == "is_host_transfer" && value == "true") not_covered("a transfer with the host");
-    if (!is_one_of(key, {"backend_config", "channel_id", "control-predecessors",
-                         "frontend_attributes", "is_host_transfer", "metadata", "sharding"}))
-      not_covered("a message with " + printable(key));
-  }
+/// Pairs of source and target, as the frontend_attributes of a send or recv say.
+std::vector<Index> pairs_in(std::string_view attributes) {
   std::vector<Index> pairs;
-  if (instruction.has("frontend_attributes")) {
-    for (const std::string_view each :
-         split(stripped(instruction.attribute("frontend_attributes"), '{', '}'))) {
-      const std::size_t equals = std::min(each.find('='), each.size());
-      const std::string key(trimmed(each.substr(0, equals)));
-      if (key == "_xla_send_recv_pipeline") continue;
-      if (key != "_xla_send_recv_source_target_pairs")
-        not_covered("messages with " + printable(key));
-      std::string_view list = trimmed(each.substr(std::min(equals + 1, each.size())));
-      if (list.starts_with('"')) list = stripped(list, '"', '"');
-      pairs = id_lists(list);
-    }
+  for (const std::string_view each : split(stripped(attributes, '{', '}'))) {
+    const std::size_t equals = std::min(each.find('='), each.size());
+    const std::string key(trimmed(each.substr(0, equals)));
+    if (key == "_xla_send_recv_pipeline") continue;
+    if (key != "_xla_send_recv_source_target_pairs") not_covered("messages with " + printable(key));
+    std::string_view list = trimmed(each.substr(std::min(equals + 1, each.size())));
+    if (list.starts_with('"')) list = stripped(list, '"', '"');
+    pairs = id_lists(list);
   }
   if (pairs.empty()) not_covered("messages without pairs of devices");
   return pairs;
@@ -158,6 +148,20 @@ void Programs::read(std::size_t program, Budget& budget) {
       not_covered(each.opcode + " in one of several programs");
     }
   }
+}
+
+const std::vector<Index>& Programs::pairs_of(const Instruction& message) {
+  for (const auto& [key, value] : message.attributes) {
+    if (key == "is_host_transfer" && value == "true") not_covered("a transfer with the host");
+    if (!is_one_of(key, {"backend_config", "channel_id", "control-predecessors",
+                         "frontend_attributes", "is_host_transfer", "metadata", "sharding"}))
+      not_covered("a message with " + printable(key));
+  }
+  if (!message.has("frontend_attributes")) not_covered("messages without pairs of devices");
+  const std::string& attributes = message.attribute("frontend_attributes");
+  auto known = pairs_.find(attributes);
+  if (known == pairs_.end()) known = pairs_.emplace(attributes, pairs_in(attributes)).first;
+  return known->second;
 }
 
 void Programs::read_message(const Site& site) {

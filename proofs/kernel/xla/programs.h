@@ -99,6 +99,8 @@ class Programs {
   };
 
   void read(std::size_t program, Budget& budget);
+  /// Of source and target, as the attributes of a send or recv say.
+  const std::vector<Index>& pairs_of(const Instruction& message);
   void read_message(const Site& site);
   void read_done(const Site& site, std::map<std::size_t, std::size_t>& steps);
   void read_collective(const Site& site, Interpreter& interpreter, Arithmetic& arithmetic);
@@ -111,6 +113,7 @@ class Programs {
   std::vector<Program> programs_;
   std::vector<std::size_t> program_of_, own_number_;
   std::vector<std::vector<Step>> steps_;  ///< by program
+  std::map<std::string, std::vector<Index>> pairs_;  ///< by attribute, which many messages have
   Interned<Message> messages_;
   std::vector<Ends> ends_;                       ///< of messages
   std::map<Site, std::vector<Ending>> endings_;  ///< of sends and recvs

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <deque>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/module.h"
@@ -175,13 +174,6 @@ void read_attributes(Line& line, Attributes& attributes) {
     if (!attributes.emplace(key, line.value())) line.fail("an attribute twice");
   }
 }
-
-/// Words of a text between spaces.
-struct Words : std::unordered_set<std::string> {
-  explicit Words(std::string_view text) {
-    for (const std::string_view each : split(text, ' ')) emplace(each);
-  }
-};
 
 /// What an attribute that is not known changes is not known: `dot[sparsity]` is no dot.
 void set_apart_if_not_known(Instruction& instruction) {
@@ -489,10 +481,11 @@ Index Instruction::numbers(const std::string& key) const {
   if (found == attributes.end()) return list;
   std::string_view listed = found->second;
   if (listed.starts_with('{')) listed = stripped(listed, '{', '}');
-  const std::vector<std::string_view> numbers = split(listed);
-  list.reserve(numbers.size());
-  for (const std::string_view each : numbers) {
-    if (!trimmed(each).empty()) list.push_back(integer(trimmed(each)));
+  for (std::size_t begin = 0; begin < listed.size();) {
+    const std::size_t end = std::min(listed.find(',', begin), listed.size());
+    const std::string_view each = trimmed(listed.substr(begin, end - begin));
+    if (!each.empty()) list.push_back(integer(each));
+    begin = end + 1;
   }
   return list;
 }

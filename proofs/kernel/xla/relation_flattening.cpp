@@ -32,42 +32,17 @@ bool is_note(const Instruction& instruction) {
 
 /// Of computations that take operands and nothing else.
 bool is_function(const Node& node) {
+  static const Words kOthers(
+      "batch-norm-grad batch-norm-inference batch-norm-training broadcast cholesky complex "
+      "concatenate convolution dot dynamic-slice dynamic-update-slice fft gather imag iota "
+      "map mulhi pad real reduce reduce-window reshape reverse scatter select-and-scatter "
+      "slice sort topk transpose triangular-solve");
   const Instruction& instruction = *node.instruction;
   const std::string& opcode = instruction.opcode;
   const bool is_call = calls_one_of(
       instruction, {"AwsNeuronGelu", "AwsNeuronGeluBackward", "AwsNeuronRmsNorm", "AwsNeuronSilu",
                     "AwsNeuronSiluBackward", "AwsNeuronSoftmax", "AwsNeuronSoftmaxBackward"});
-  return op_called(opcode) || is_call ||
-         is_one_of(opcode, {"batch-norm-grad",
-                            "batch-norm-inference",
-                            "batch-norm-training",
-                            "broadcast",
-                            "cholesky",
-                            "complex",
-                            "concatenate",
-                            "convolution",
-                            "dot",
-                            "dynamic-slice",
-                            "dynamic-update-slice",
-                            "fft",
-                            "gather",
-                            "imag",
-                            "iota",
-                            "map",
-                            "mulhi",
-                            "pad",
-                            "real",
-                            "reduce",
-                            "reduce-window",
-                            "reshape",
-                            "reverse",
-                            "scatter",
-                            "select-and-scatter",
-                            "slice",
-                            "sort",
-                            "topk",
-                            "transpose",
-                            "triangular-solve"});
+  return op_called(opcode) || is_call || kOthers.contains(opcode);
 }
 
 class Flattening {

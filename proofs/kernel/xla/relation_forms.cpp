@@ -1,17 +1,12 @@
 // What operations are beside their operands, and the sizes of their results.
 
 #include <algorithm>
-#include <set>
 
 #include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/relation.h"
 
 namespace p2::kernel::xla {
 namespace {
-
-Index numbers_under(const Instruction& instruction, const char* key) {
-  return instruction.numbers(key);
-}
 
 std::size_t operands_of(const std::string& opcode) {
   if (is_one_of(opcode, {"clamp", "select"})) return 3;
@@ -28,9 +23,12 @@ bool may_be_scalar(const std::string& opcode, std::size_t operand) {
 
 /// Whether these are different dimensions of a tensor of `rank`.
 bool are_dimensions(const Index& list, std::size_t rank) {
-  const std::set<std::int64_t> all(list.begin(), list.end());
-  return all.size() == list.size() &&
-         (all.empty() || (*all.begin() >= 0 && *all.rbegin() < static_cast<std::int64_t>(rank)));
+  std::vector<bool> has(rank, false);
+  for (const std::int64_t each : list) {
+    if (each < 0 || each >= std::ssize(has) || has[static_cast<std::size_t>(each)]) return false;
+    has[static_cast<std::size_t>(each)] = true;
+  }
+  return true;
 }
 
 std::optional<Index> sizes_of_dot(const Form& form, const Index& x, const Index& y) {
@@ -178,7 +176,7 @@ std::optional<Op> reducer_of(const Module& module, const Instruction& instructio
 Form form_of(const Module& module, const Node& node, const std::vector<Index>& operands) {
   const Instruction& instruction = *node.instruction;
   const std::string& opcode = instruction.opcode;
-  const auto list = [&](const char* key) { return numbers_under(instruction, key); };
+  const auto list = [&](const char* key) { return instruction.numbers(key); };
   const auto reducer = [&] {
     const Instruction* const operation = operation_of(module, instruction);
     return operation != nullptr ? operation->opcode : description_of(module, instruction);
@@ -300,7 +298,8 @@ std::optional<Index> sizes_of(const Form& form, const std::vector<Index>& operan
     const bool is_small = product(x) < 9e15;
     return is_small && product(x) == product(sizes) ? std::optional(sizes) : std::nullopt;
   }
-  const Index list = form.numbers.empty() ? Index{} : form.numbers[0];
+  static const Index kNone;
+  const Index& list = form.numbers.empty() ? kNone : form.numbers[0];
   if (opcode == "broadcast") {
     const Index& sizes = form.numbers[1];
     if (!are_dimensions(list, sizes.size()) || list.size() != x.size()) return std::nullopt;

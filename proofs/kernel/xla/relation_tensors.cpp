@@ -224,6 +224,7 @@ std::size_t Tensors::result(std::size_t variable) {
 }
 
 void Tensors::spread(const std::vector<std::pair<std::size_t, std::size_t>>& variables) {
+  results_.clear();  // Laws ask what elements may be.
   for (bool is_more = !variables.empty(); is_more;) {
     is_more = false;
     for (const auto& [variable, next] : variables)
@@ -324,6 +325,19 @@ std::optional<std::int64_t> Tensors::integer(std::size_t number) const {
 
 std::optional<std::size_t> Tensors::make(Form form, std::vector<std::size_t> operands,
                                          const std::string& kind) {
+  const std::size_t number =
+      applications_.number({std::move(form), std::move(operands), kind}).first;
+  results_.resize(applications_.size());
+  if (!results_[number]) {
+    const Application& known = applications_.at(number);
+    const auto result = made(known.form, known.operands, known.kind);
+    results_[number] = result;
+  }
+  return *results_[number];
+}
+
+std::optional<std::size_t> Tensors::made(const Form& form, std::vector<std::size_t> operands,
+                                         const std::string& kind) {
   std::vector<Index> all;
   for (const std::size_t each : operands) all.push_back(at(each).sizes);
   auto sizes = sizes_of(form, all);
@@ -376,8 +390,7 @@ std::optional<std::size_t> Tensors::make(Form form, std::vector<std::size_t> ope
   if (depth_ > kMaxDepth) not_covered("functions of functions this deep");
   const auto simple = simplified(form, operands, kind);
   return simple ? simple
-                : std::optional(
-                      intern({std::move(form), std::move(operands), kind, std::move(*sizes)}));
+                : std::optional(intern({form, std::move(operands), kind, std::move(*sizes)}));
 }
 
 /// Laws of single operations, by which equal tensors are made the same way.

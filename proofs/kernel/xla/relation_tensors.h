@@ -131,6 +131,8 @@ class Tensors {
 
  private:
   std::size_t intern(Tensor tensor);
+  std::optional<std::size_t> made(const Form& form, std::vector<std::size_t> operands,
+                                  const std::string& kind);
   static std::optional<std::vector<Digits>> moved_by(const Form& form,
                                                      const std::vector<Digits>& dimensions);
   std::size_t make_moved(const Moved& moved);
@@ -270,6 +272,16 @@ class Tensors {
   std::set<std::string> equal_;
   int depth_ = 0;
   Interned<Tensor> tensors_;
+  /// What make() was asked for, and what it made: repeated layers ask for the same again.
+  struct Application {
+    Form form;
+    std::vector<std::size_t> operands;
+    std::string kind;
+    bool operator==(const Application&) const = default;
+    void add_to(Hasher& hash) const { hash.add(form).add(operands).add(kind); }
+  };
+  Interned<Application> applications_;
+  std::vector<std::optional<std::optional<std::size_t>>> results_;
   std::map<std::size_t, Numbering> alike_;  ///< of tensors that are not the same everywhere
   std::vector<bool> may_be_infinite_, may_be_zero_, has_input_, finite_;
 };
