@@ -356,6 +356,50 @@ std::vector<hlo::PlacedFile> programs_of(const std::string& after, const CheckRe
   return programs;
 }
 
+/// A relation that is given says that constants of one name are equal, also if they are printed
+/// without their elements.
+std::vector<std::string> equal_constants(const ModuleTexts& texts,
+                                         const hlo::ModuleRelation& relation) {
+  if (!relation.is_given) return {};
+  return common_elided_constants(texts.before, texts.after);
+}
+
+/// In the order of the relation.
+CertifiedPrograms certified_programs(const ModuleTexts& texts,
+                                     const std::vector<hlo::PlacedFile>& programs) {
+  CertifiedPrograms certified{texts.before, {}};
+  for (const hlo::PlacedFile& program : programs)
+    certified.programs.push_back(texts.of(program.file));
+  return certified;
+}
+
+/// Which devices' pieces make up an element: by execution, or of larger modules by what a proof
+/// knows. Empty where the modules have no data flow.
+std::string drawing_of(const std::shared_ptr<const hlo::Module>& before,
+                       const std::shared_ptr<const hlo::Module>& after,
+                       const ModuleSubject& subject, const ModuleTexts& texts,
+                       const std::vector<hlo::PlacedFile>& programs, const ModuleDecision& decision,
+                       const Limits& limits) {
+  std::string drawing = hlo::draw_output(*before, *after, decision, limits);
+  if (!drawing.empty() || !decision.relation) return drawing;
+  std::optional<CertificateFiles> problem;
+  try {
+    const hlo::ModuleRelation& relation = *decision.relation;
+    problem = programs.empty()
+                  ? problem_of(certified_modules(texts, subject, decision.devices, limits),
+                               relation, decision.devices, equal_constants(texts, relation))
+                  : problem_of(certified_programs(texts, programs), *after, relation);
+    with_held_arrays(problem.value_or(CertificateFiles{}), !programs.empty(), limits,
+                     [&](const hlo::HeldArrays& held) {
+                       drawing = hlo::draw_output(before, after, decision, held, limits);
+                     });
+  } catch (const hlo::NoCanonicalText&) {
+  } catch (const hlo::IllFormed&) {
+  } catch (const LimitReached&) {
+  }
+  return drawing;
+}
+
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
                                  const CheckQuestion& question) {
   const Limits& limits = question.options.limits;
@@ -380,10 +424,7 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
     options.wants_evidence = question.certificate.has_value();
     options.evidence = [&](const hlo::ModuleRelation& relation,
                            const hlo::Devices& devices) -> std::optional<std::vector<std::string>> {
-      // A relation that is given says that constants of one name are equal, also if they are
-      // printed without their elements.
-      std::vector<std::string> constants;
-      if (relation.is_given) constants = common_elided_constants(texts.before, texts.after);
+      const std::vector<std::string> constants = equal_constants(texts, relation);
       const std::size_t work =
           relating_work(texts.before.size() + texts.after.size(), devices.count());
       relate_within(work, options.wants_evidence || work <= kUnaskedWork, limits, related, [&] {
@@ -411,18 +452,16 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
     options.wants_evidence = question.certificate.has_value();
     options.evidence = [&](const hlo::ModuleRelation& relation,
                            const hlo::Devices&) -> std::optional<std::vector<std::string>> {
-      CertifiedPrograms certified{texts.before, {}};
       std::size_t bytes = texts.before.size(), largest = 0;
       for (const hlo::PlacedFile& program : programs) {
-        certified.programs.push_back(texts.of(program.file));
-        bytes += certified.programs.back().size();
+        bytes += texts.of(program.file).size();
         largest = std::max(largest, program.devices.size());
       }
       const std::size_t work = relating_work_of_programs(bytes, largest);
       relate_within(work, options.wants_evidence || work <= kUnaskedProgramsWork, limits, related,
                     [&] {
-                      return programs_certificate(certified, *module, relation,
-                                                  provenance_of(question), limits);
+                      return programs_certificate(certified_programs(texts, programs), *module,
+                                                  relation, provenance_of(question), limits);
                     });
       if (!related || related->index() != 0) return std::nullopt;
       return std::vector<std::string>();
@@ -434,11 +473,12 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   if (module) add_explanation(*first, *module, texts, limits, check);
   add_end_of_relation(related, texts, after, check);
   if (module && question.request.explain) {
-    const std::string drawing = hlo::draw_output(*first, *module, check.decision, limits);
+    const std::string drawing =
+        drawing_of(first, module, {after, before, {}}, texts, programs, check.decision, limits);
     check.shown.text.push_back(
-        drawing.empty() ? Document::Block(Paragraph{
-                              "The modules are too large, or not understood, for a drawing."})
-                        : Preformatted{drawing});
+        drawing.empty()
+            ? Document::Block(Paragraph{"The modules are not understood for a drawing."})
+            : Preformatted{drawing});
   }
   return check;
 }

@@ -96,10 +96,12 @@ std::set<std::string> elided_constants(const std::string& text) {
   return names;
 }
 
+}  // namespace
+
 std::optional<CertificateFiles> problem_of(const CertifiedModules& modules,
                                            const hlo::ModuleRelation& relation,
                                            const hlo::Devices& devices,
-                                           const std::vector<std::string>& constants = {}) {
+                                           const std::vector<std::string>& constants) {
   const auto json = json_of(relation);
   if (!json) return std::nullopt;
   Problem problem = {{"before", modules.before},
@@ -111,8 +113,6 @@ std::optional<CertificateFiles> problem_of(const CertifiedModules& modules,
   if (!modules.written_from.empty()) problem["written_from"] = modules.written_from;
   return CertificateFiles{{"problem.json", text_of(problem)}};
 }
-
-}  // namespace
 
 std::vector<std::string> common_elided_constants(const std::string& before,
                                                  const std::string& after) {
@@ -150,7 +150,7 @@ std::variant<CertificateFiles, std::string> module_certificate(const CertifiedMo
                                     : std::chrono::hours(24);
   if (decision.operations * kSecondsPerOperation > std::chrono::duration<double>(left).count())
     return "the time left is not enough for p2-check to execute the modules";
-  auto files = problem_of(modules, *decision.relation, decision.devices);
+  auto files = problem_of(modules, *decision.relation, decision.devices, {});
   if (!files) return "p2-check does not know this relation";
   if (decision.outcome == Outcome::Established) {
     add_manifest("modules-equal", provenance, *files);

@@ -95,9 +95,9 @@ std::optional<Problem> json_of(const std::vector<TensorRelation>& relations, boo
 
 }  // namespace
 
-std::variant<CertificateFiles, std::string> programs_certificate(
-    const CertifiedPrograms& programs, const hlo::Module& linked,
-    const hlo::ModuleRelation& relation, const Provenance& provenance, const Limits& limits) {
+std::optional<CertificateFiles> problem_of(const CertifiedPrograms& programs,
+                                           const hlo::Module& linked,
+                                           const hlo::ModuleRelation& relation) {
   Problem problem = {{"before", programs.before}, {"devices", linked.program_of.size()}};
   Problem list = Problem::array();
   for (std::size_t k = 0; k < linked.programs.size(); ++k) {
@@ -107,21 +107,27 @@ std::variant<CertificateFiles, std::string> programs_certificate(
   Placements placements;
   auto inputs = json_of(relation.inputs, true, linked, placements);
   auto outputs = json_of(relation.outputs, false, linked, placements);
-  if (!inputs || !outputs) return "p2-check does not know this relation";
+  if (!inputs || !outputs) return std::nullopt;
   problem["programs"] = std::move(list);
   problem["placements"] = std::move(placements).list();
   problem["inputs"] = std::move(*inputs);
   problem["outputs"] = std::move(*outputs);
-  CertificateFiles files = {
+  return CertificateFiles{
       {"problem.json", problem.dump(-1, ' ', false, Problem::error_handler_t::replace) + "\n"}};
-  problem = nullptr;
-  auto evidence = programs_evidence(files, limits);
+}
+
+std::variant<CertificateFiles, std::string> programs_certificate(
+    const CertifiedPrograms& programs, const hlo::Module& linked,
+    const hlo::ModuleRelation& relation, const Provenance& provenance, const Limits& limits) {
+  auto files = problem_of(programs, linked, relation);
+  if (!files) return "p2-check does not know this relation";
+  auto evidence = programs_evidence(*files, limits);
   if (evidence.index() != 0) return std::get<1>(evidence);
-  files["relation.json"] = std::move(std::get<0>(evidence));
-  add_manifest("programs-equal", provenance, files);
-  const kernel::Result result = check_certificate(files);
+  (*files)["relation.json"] = std::move(std::get<0>(evidence));
+  add_manifest("programs-equal", provenance, *files);
+  const kernel::Result result = check_certificate(*files);
   if (result.verdict != kernel::Verdict::Accepted) return result.reason;
-  return files;
+  return *files;
 }
 
 }  // namespace p2

@@ -169,6 +169,11 @@ class ProgramsSearch {
 
 }  // namespace
 
+void relate_programs(RelatedPrograms& programs, const std::vector<ProgramsRelation>& outputs,
+                     const Limits& limits) {
+  ProgramsSearch(programs, limits).run(outputs);
+}
+
 std::variant<std::string, std::string> programs_evidence(const CertificateFiles& files,
                                                          const Limits& limits) {
   return evidence_by<ProgramsSearch>(kernel::xla::with_related_programs, files, limits);

@@ -208,6 +208,11 @@ std::optional<ClosedLoop> relate_loop(RelationSearch& search,
                                       const kernel::xla::RelatedModules& modules, std::size_t loop,
                                       const std::vector<bool>& needed);
 
+/// Finds facts about several programs, as far as outputs need them. Throws LimitReached.
+void relate_programs(kernel::xla::RelatedPrograms& programs,
+                     const std::vector<kernel::xla::ProgramsRelation>& outputs,
+                     const Limits& limits);
+
 /// relation.json by a search for what `with_subject` reads of problem.json, or, as the second,
 /// where it ends. Throws LimitReached.
 template <typename Search, typename Subject, typename Output>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "encodings/cnf/drat_to_lrat.h"
 #include "encodings/cnf/queries.h"
 #include "engine/hlo/equality/equivalence.h"
+#include "engine/hlo/explanation/explanation.h"
 #include "engine/pipeline/schedule.h"
 #include "engine/reshard/plans/plan.h"
 #include "engine/reshard/scheduling.h"
@@ -36,9 +38,22 @@ std::variant<std::string, std::string> relation_evidence(const CertificateFiles&
 std::variant<std::string, std::string> programs_evidence(const CertificateFiles& files,
                                                          const Limits& limits = {});
 
+/// Calls `use` with how devices hold the arrays of the partitioned module, or of programs, of
+/// problem.json of the other module's tensors: as far as facts about them are found that follow by
+/// the rules of p2-check, whether or not the modules are equal.
+void with_held_arrays(const CertificateFiles& problem, bool is_of_programs, const Limits& limits,
+                      const std::function<void(const hlo::HeldArrays& held)>& use);
+
 /// The names of constants that both modules have without their elements.
 std::vector<std::string> common_elided_constants(const std::string& before,
                                                  const std::string& after);
+
+/// problem.json of two modules, or nothing for a relation that p2-check does not know. `constants`
+/// are printed without their elements and taken as equal.
+std::optional<CertificateFiles> problem_of(const CertifiedModules& modules,
+                                           const hlo::ModuleRelation& relation,
+                                           const hlo::Devices& devices,
+                                           const std::vector<std::string>& constants);
 
 /// The certificate of the claim `modules-equal` of a partitioned module and one that is not, by a
 /// relation at every node; or why there is none that p2-check accepts. It
@@ -54,6 +69,11 @@ struct CertifiedPrograms {
   std::string before;
   std::vector<std::string> programs;  ///< in the order of Module::programs
 };
+
+/// problem.json of programs that are linked to `linked`; as that of two modules.
+std::optional<CertificateFiles> problem_of(const CertifiedPrograms& programs,
+                                           const hlo::Module& linked,
+                                           const hlo::ModuleRelation& relation);
 
 /// The certificate of the claim `programs-equal`, by a relation at every node of the programs,
 /// which are linked to `linked`; or why there is none that p2-check accepts. As

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/hlo/equality/equivalence.h"
@@ -57,5 +59,51 @@ std::optional<Explanation> explain(const Module& before, const Module& after,
 /// the first. Empty for modules that are too large for it.
 std::string draw_output(const Module& before, const Module& after, const ModuleDecision& decision,
                         const Limits& limits);
+
+/// What an element that a device holds is of a tensor of the other module.
+struct HeldElement {
+  std::string tensor;  ///< by the instruction that makes it
+  std::vector<std::int64_t> index;
+  bool is_padding = false;             ///< beyond the tensor
+  Reducer reducer = Reducer::Unknown;  ///< the tensor's is a reduction of what devices hold
+  Number factor = {1, 1};              ///< what is held is so many times the tensor's
+};
+
+/// Indices along a dimension of a tensor of the other module.
+struct HeldRange {
+  std::string tensor;
+  std::vector<std::pair<std::int64_t, std::int64_t>>
+      ranges;  ///< from each first to before the last
+};
+
+/// How devices hold arrays of the partitioned module, as a proof has it.
+class HeldArrays {
+ public:
+  /// An array on a device: the result of an instruction, or one of several.
+  struct Array {
+    const Instruction& instruction;
+    std::size_t part = 0;
+    const ArrayShape& shape;
+    std::uint32_t device = 0;
+  };
+
+  HeldArrays() = default;
+  HeldArrays(const HeldArrays&) = delete;
+  HeldArrays& operator=(const HeldArrays&) = delete;
+  virtual ~HeldArrays() = default;
+
+  /// Nothing where it is not known.
+  virtual std::optional<HeldElement> element(const Array& array,
+                                             const std::vector<std::int64_t>& index) const = 0;
+  /// Nothing where a device has all indices of a dimension, or it is not known.
+  virtual std::optional<HeldRange> range(const Array& array, std::size_t dimension) const = 0;
+  /// The number that a scalar is for all inputs, if it is known.
+  virtual std::optional<std::int64_t> number(const Array& array) const = 0;
+};
+
+/// The same for modules of any size, which are not executed. Empty for what has no data flow.
+std::string draw_output(const std::shared_ptr<const Module>& before,
+                        const std::shared_ptr<const Module>& after, const ModuleDecision& decision,
+                        const HeldArrays& held, const Limits& limits);
 
 }  // namespace p2::hlo

@@ -146,7 +146,8 @@ std::optional<std::vector<std::int64_t>> HoldingSearch::box_start(const ArraySha
   const bool is_flat = shape.sizes.size() != whole.sizes.size();
   if (is_flat && cells.size() > all.size()) return std::nullopt;
   const std::size_t at = probe(cells);
-  const std::vector<std::int64_t> inside = index_of(static_cast<std::int64_t>(at), shape.sizes);
+  const std::vector<std::int64_t> inside =
+      interpreter::index_of(static_cast<std::int64_t>(at), shape.sizes);
   const std::vector<std::int64_t> strides = interpreter::strides_of(whole.sizes);
   const auto [first, last] = range(cells[at].value);
   const Entry* entry = std::lower_bound(
@@ -159,7 +160,7 @@ std::optional<std::vector<std::int64_t>> HoldingSearch::box_start(const ArraySha
       if (std::equal(cells.begin(), cells.end(), from, equal)) return std::vector<std::int64_t>{};
       continue;
     }
-    std::vector<std::int64_t> start = index_of(entry->position, whole.sizes);
+    std::vector<std::int64_t> start = interpreter::index_of(entry->position, whole.sizes);
     bool fits = true;
     bool is_larger = false;
     for (std::size_t i = 0; i < start.size() && fits; ++i) {
@@ -340,15 +341,6 @@ std::optional<Holding> HoldingSearch::find(const TracedArray& array) {
   if (auto boxes = find_boxes(array, array.cells, true)) return boxes;
   if (auto partial = reduced(array)) return partial;
   return scaled(array);
-}
-
-std::vector<std::int64_t> index_of(std::int64_t element, const std::vector<std::int64_t>& sizes) {
-  std::vector<std::int64_t> index(sizes.size());
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    index[i] = element % sizes[i];
-    element /= sizes[i];
-  }
-  return index;
 }
 
 std::string groups_text(const Groups& groups) {

@@ -62,10 +62,12 @@ class Tracer {
       if (inner == last_results_.end()) continue;
       sources.insert(sources.end(), inner->second.begin(), inner->second.end());
     }
+    std::uint32_t next = 0;
     for_each_leaf(result, [&](const ArrayShape& shape, std::vector<Cells> cells, bool is_unknown) {
+      const std::uint32_t part = next++;
       const auto [found, added] = numbers_.try_emplace(key_of(cells), trace_.arrays.size());
       if (!added) return;
-      TracedArray array{&instruction, shape, std::move(cells), sources, false, is_unknown};
+      TracedArray array{&instruction, shape, std::move(cells), sources, false, is_unknown, part};
       array.depends_on_inputs = instruction.opcode == "parameter" ||
                                 std::ranges::any_of(sources, [&](std::uint32_t source) {
                                   return trace_.arrays[source].depends_on_inputs;
@@ -171,16 +173,10 @@ RelatedModules::RelatedModules(const Module& before, const Module& after,
       groups_(likely_groups(subject_, decision.devices, relation_.mesh)),
       search_(other_trace_, relation_.is_mixed(), interpretation_, groups_) {}
 
-std::uint32_t RelatedModules::output(std::size_t number, std::uint32_t device) const {
-  return trace_.outputs.at(relation_.is_mixed() ? relation_.outputs[number].number_on(device)
-                                                : number);
-}
-
-std::uint32_t RelatedModules::holder_of(std::size_t output) const {
-  if (!relation_.is_mixed()) return 0;
-  const auto& pieces = relation_.outputs[output].pieces;
-  const auto held = std::ranges::find_if(pieces, [](const auto& own) { return !own.empty(); });
-  return static_cast<std::uint32_t>(held - pieces.begin());
+std::uint32_t output_on(const Trace& trace, const ModuleRelation& relation, std::size_t number,
+                        std::uint32_t device) {
+  return trace.outputs.at(relation.is_mixed() ? relation.outputs[number].number_on(device)
+                                              : number);
 }
 
 bool RelatedModules::is_related(std::uint32_t array) {

@@ -59,6 +59,7 @@ struct TracedArray {
   std::vector<std::uint32_t> operands = {};  ///< earlier arrays
   bool depends_on_inputs = false;
   bool is_unknown = false;  ///< what the interpreter knows no meaning of
+  std::uint32_t part = 0;   ///< which of several results
 };
 
 /// All arrays that a module computes, in the order of execution.
@@ -70,6 +71,10 @@ struct Trace {
 /// Executes a module. Throws as RandomInterpretation, and LimitReached for more than a few million
 /// elements.
 Trace trace(RandomInterpretation& interpretation, const Module& module, Form form, bool is_before);
+
+/// The array of an output, as its number is in a decision, on a device that holds some of it.
+std::uint32_t output_on(const Trace& trace, const ModuleRelation& relation, std::size_t number,
+                        std::uint32_t device);
 
 /// Groups of devices, each device in one.
 using Groups = std::vector<std::vector<std::uint32_t>>;
@@ -137,8 +142,6 @@ class HoldingSearch {
   std::vector<std::vector<std::uint32_t>> arrays_of_;  ///< by block: arrays of the first device
 };
 
-/// The index of the element with a row-major number.
-std::vector<std::int64_t> index_of(std::int64_t element, const std::vector<std::int64_t>& sizes);
 /// `{0,1} {2,3}`, shortened.
 std::string groups_text(const Groups& groups);
 /// Groups of equal size over which a module may reduce: of its own collectives, along the axes of
@@ -179,9 +182,9 @@ class RelatedModules {
   const ModuleRelation& relation() const { return relation_; }
   const std::vector<Groups>& groups() const { return groups_; }
   /// The array of an output, as its number is in a decision, on a device that holds some of it.
-  std::uint32_t output(std::size_t number, std::uint32_t device) const;
-  /// The first device that holds some of an output.
-  std::uint32_t holder_of(std::size_t output) const;
+  std::uint32_t output(std::size_t number, std::uint32_t device) const {
+    return output_on(trace_, relation_, number, device);
+  }
 
   /// Constants are related to anything.
   bool is_related(std::uint32_t array);

@@ -84,6 +84,17 @@ void for_each_index(const std::vector<std::int64_t>& sizes, const Visit& visit) 
   } while (advance(index, sizes));
 }
 
+/// The index of the element with a row-major number; no size is 0.
+inline std::vector<std::int64_t> index_of(std::int64_t element,
+                                          const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> index(sizes.size());
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    index[i] = element % sizes[i];
+    element /= sizes[i];
+  }
+  return index;
+}
+
 inline std::int64_t offset_of(const std::vector<std::int64_t>& index,
                               const std::vector<std::int64_t>& strides) {
   std::int64_t offset = 0;

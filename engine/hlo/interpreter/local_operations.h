@@ -47,6 +47,10 @@ struct Source {
 std::optional<std::vector<Source>> sources_of(const Instruction& instruction,
                                               const std::vector<ArrayShape>& operands,
                                               const ArrayShape& result);
+/// Of one element of the result, by its row-major number: as sources_of().
+std::optional<Source> source_of(const Instruction& instruction,
+                                const std::vector<ArrayShape>& operands, const ArrayShape& result,
+                                std::int64_t element);
 
 /// The operations that one device executes on its own, in an arithmetic: Numbers, Algebra or
 /// Expressions.

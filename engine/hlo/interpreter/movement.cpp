@@ -23,49 +23,74 @@ void require(bool fits, const Instruction& instruction) {
   throw NotUnderstood(instruction, "its shapes do not fit");
 }
 
+/// Dimensions as memory has them, from the outermost to the innermost: their sizes, and how far
+/// their indices are apart in row-major numbers.
+struct Memory {
+  explicit Memory(const ArrayShape& shape) : shape_sizes(shape.sizes) {
+    const std::size_t rank = shape.sizes.size();
+    const List strides = strides_of(shape.sizes);
+    for (std::size_t i = 0; i < rank; ++i) {
+      major.push_back(shape.minor_to_major.empty()
+                          ? i
+                          : static_cast<std::size_t>(shape.minor_to_major[rank - 1 - i]));
+      sizes.push_back(shape.sizes[major[i]]);
+      steps.push_back(strides[major[i]]);
+    }
+  }
+
+  /// Of the element with a row-major number.
+  List major_index(std::int64_t element) const {
+    const List index = index_of(element, shape_sizes);
+    List result;
+    for (const std::size_t each : major) result.push_back(index[each]);
+    return result;
+  }
+
+  List shape_sizes, sizes, steps;
+  std::vector<std::size_t> major;
+};
+
 /// Row-major numbers of the elements in the order of memory.
 List memory_order(const ArrayShape& shape) {
-  const std::size_t rank = shape.sizes.size();
-  List major(rank);  // from the outermost dimension to the innermost
-  for (std::size_t i = 0; i < rank; ++i) {
-    major[i] = shape.minor_to_major.empty() ? static_cast<std::int64_t>(i)
-                                            : shape.minor_to_major[rank - 1 - i];
-  }
-  const List strides = strides_of(shape.sizes);
-  List sizes(rank);
-  List steps(rank);
-  for (std::size_t i = 0; i < rank; ++i) {
-    sizes[i] = shape.sizes[static_cast<std::size_t>(major[i])];
-    steps[i] = strides[static_cast<std::size_t>(major[i])];
-  }
+  const Memory memory(shape);
   List order;
   order.reserve(static_cast<std::size_t>(shape.elements()));
-  for_each_index(sizes, [&](const List& index) { order.push_back(offset_of(index, steps)); });
+  for_each_index(memory.sizes,
+                 [&](const List& index) { order.push_back(offset_of(index, memory.steps)); });
   return order;
 }
 
 class Movement {
  public:
+  /// Of the element `only` of the result, if that is given.
   Movement(const Instruction& instruction, const std::vector<ArrayShape>& operands,
-           const ArrayShape& result)
+           const ArrayShape& result, std::optional<std::int64_t> only)
       : instruction_(instruction),
         attributes_(instruction.attributes),
         operands_(operands),
-        result_(result) {
+        result_(result),
+        only_(only) {
     require(!operands.empty(), instruction);
-    sources_.reserve(static_cast<std::size_t>(result.elements()));
+    sources_.reserve(only ? 1 : static_cast<std::size_t>(result.elements()));
   }
 
   std::vector<Source> take() { return std::move(sources_); }
 
   void reshape() {
     require(operands_[0].elements() == result_.elements(), instruction_);
-    for (std::int64_t i = 0; i < result_.elements(); ++i) sources_.push_back({0, i});
+    const std::int64_t first = only_.value_or(0);
+    const std::int64_t end = only_ ? first + 1 : result_.elements();
+    for (std::int64_t i = first; i < end; ++i) sources_.push_back({0, i});
   }
 
   void bitcast() {
     require(operands_[0].elements() == result_.elements(), instruction_);
     if (operands_[0].row_major() && result_.row_major()) return reshape();
+    if (only_) {
+      const Memory from(operands_[0]), to(result_);
+      const std::int64_t place = offset_of(to.major_index(*only_), strides_of(to.sizes));
+      return sources_.push_back({0, offset_of(index_of(place, from.sizes), from.steps)});
+    }
     const List from = memory_order(operands_[0]);
     const List to = memory_order(result_);
     sources_.resize(from.size());
@@ -79,7 +104,7 @@ class Movement {
   void at(const Place& place) {
     const List strides = strides_of(operands_[0].sizes);
     const std::size_t rank = operands_[0].sizes.size();
-    for_each_index(result_.sizes, [&](const List& index) {
+    for_each([&](const List& index) {
       std::int64_t element = 0;
       for (std::size_t i = 0; i < rank; ++i) {
         const std::int64_t where = place(i, index);
@@ -144,7 +169,7 @@ class Movement {
         require(i == along || operand.sizes[i] == result_.sizes[i], instruction_);
       }
     }
-    for_each_index(result_.sizes, [&](const List& index) {
+    for_each([&](const List& index) {
       List part = index;
       std::size_t operand = 0;
       while (operand < operands_.size() && part[along] >= operands_[operand].sizes[along]) {
@@ -163,7 +188,7 @@ class Movement {
                 operands_[1].elements() == 1,
             instruction_);
     const List strides = strides_of(operands_[0].sizes);
-    for_each_index(result_.sizes, [&](const List& index) {
+    for_each([&](const List& index) {
       Source source{0, 0};
       for (std::size_t i = 0; i < rank; ++i) {
         const std::int64_t step = attributes_.strides[i] + 1;
@@ -180,18 +205,26 @@ class Movement {
   }
 
  private:
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    if (only_)
+      visit(index_of(*only_, result_.sizes));
+    else
+      for_each_index(result_.sizes, visit);
+  }
+
   const Instruction& instruction_;
   const Attributes& attributes_;
   const std::vector<ArrayShape>& operands_;
   const ArrayShape& result_;
+  std::optional<std::int64_t> only_;
   std::vector<Source> sources_;
 };
 
-}  // namespace
-
-std::optional<std::vector<Source>> sources_of(const Instruction& instruction,
-                                              const std::vector<ArrayShape>& operands,
-                                              const ArrayShape& result) {
+std::optional<std::vector<Source>> moved_by(const Instruction& instruction,
+                                            const std::vector<ArrayShape>& operands,
+                                            const ArrayShape& result,
+                                            std::optional<std::int64_t> only) {
   const std::string& opcode = instruction.opcode;
   using Step = void (Movement::*)();
   const Step step = opcode == "reshape"       ? &Movement::reshape
@@ -207,9 +240,24 @@ std::optional<std::vector<Source>> sources_of(const Instruction& instruction,
   if (opcode == "bitcast" && !operands.empty() && operands[0].type != result.type) {
     return std::nullopt;
   }
-  Movement movement(instruction, operands, result);
+  Movement movement(instruction, operands, result, only);
   (movement.*step)();
   return movement.take();
+}
+
+}  // namespace
+
+std::optional<std::vector<Source>> sources_of(const Instruction& instruction,
+                                              const std::vector<ArrayShape>& operands,
+                                              const ArrayShape& result) {
+  return moved_by(instruction, operands, result, {});
+}
+
+std::optional<Source> source_of(const Instruction& instruction,
+                                const std::vector<ArrayShape>& operands, const ArrayShape& result,
+                                std::int64_t element) {
+  const auto sources = moved_by(instruction, operands, result, element);
+  return sources ? std::optional(sources->at(0)) : std::nullopt;
 }
 
 template <typename A>

@@ -137,6 +137,8 @@ WholeModule::WholeModule(const Module& module, const std::set<std::string>& equa
     made = relate(flat);
   }
   for (const std::size_t each : flat.outputs) outputs.push_back(made[each]);
+  for (std::size_t i = 0; i < made.size(); ++i)
+    names.try_emplace(made[i], flat.nodes[i].instruction->name);
 }
 
 /// Whether an iteration makes what is less alike, on devices, than was taken.

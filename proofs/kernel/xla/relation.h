@@ -337,6 +337,8 @@ class WholeModule {
   std::vector<Variable> variables;
   std::vector<std::size_t> conditions;  ///< of loops
   std::vector<Border> borders;          ///< in `places`
+  std::map<std::size_t, std::string>
+      names;  ///< of tensors, by the first instruction that makes one
   Places places;
   const bool are_own;    ///< whether inputs are
   bool has_own = false;  ///< whether devices may have tensors of their own
@@ -441,6 +443,7 @@ class RelatedModules {
   const std::vector<WholeModule::Border>& borders() const { return borders_; }
   /// Whether devices may have tensors of their own.
   bool has_own() const { return has_own_; }
+  const std::map<std::size_t, std::string>& names() const { return whole_.names; }
   /// Without its share where that is all there is.
   std::optional<Fact> settled(Fact fact);
   /// A fact that keeps what every rule has to keep.
@@ -451,7 +454,8 @@ class RelatedModules {
   std::optional<Fact> communicated(Places& places, const Communication& communication,
                                    const Node& node, const Fact& fact) const;
   /// Integers of which every device knows what they are.
-  bool has_numbers(std::size_t node) const { return !known_.at(node).devices.empty(); }
+  bool has_numbers(std::size_t node) const { return !numbers(node).devices.empty(); }
+  const Value& numbers(std::size_t node) const { return known_.at(node); }
 
  private:
   using Facts = std::vector<const Fact*>;
