@@ -177,11 +177,13 @@ struct NotShards {
   bool is_understood = true;  ///< otherwise they may be
 };
 
-/// Relates the arrays of a global module, each a `what`, to those of a partitioned one.
+/// Relates the arrays of a global module, each a `what`, to those of a partitioned one. `mesh` is
+/// the module's, or empty, and then the first that a sharding names.
 std::optional<NotShards> relate(const char* what, const std::vector<ArrayShape>& global,
                                 const std::vector<ArrayShape>& shards,
                                 const std::vector<std::string>& texts, const Devices& devices,
-                                const Module& module, std::vector<TensorRelation>& relations) {
+                                const Module& module, std::vector<MeshAxis>& mesh,
+                                std::vector<TensorRelation>& relations) {
   if (global.size() != shards.size() || texts.size() != global.size()) {
     return NotShards{fmt::format("{}s: {} of the unpartitioned module, {} of the partitioned one.",
                                  what, global.size(), shards.size())};
@@ -202,7 +204,8 @@ std::optional<NotShards> relate(const char* what, const std::vector<ArrayShape>&
                              "XLA has chosen it, or say it with --relate"
                            : texts[i])};
     }
-    name_axes(*sharding, mesh_axes(module.meshes, devices.partitions));
+    if (mesh.empty()) mesh = sharding->mesh;
+    name_axes(*sharding, mesh);
     relations.push_back(tiled(*sharding, global[i], static_cast<std::uint32_t>(i), devices));
   }
   return std::nullopt;
@@ -345,15 +348,16 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   relation.mesh = mesh_axes(global.meshes, devices.partitions);
   relation.before = first ? Form::Global : Form::Partitioned;
   relation.after = first ? Form::Partitioned : Form::Global;
-  auto mismatch = relate("Input", inputs_of(global), inputs_of(partitioned),
-                         input_shardings(global, partitioned), devices, global, relation.inputs);
+  auto mismatch =
+      relate("Input", inputs_of(global), inputs_of(partitioned),
+             input_shardings(global, partitioned), devices, global, relation.mesh, relation.inputs);
   // Shardings by which smaller inputs fit are those of the partitioner.
   const bool is_partitioning = !mismatch && !same_shapes(inputs_of(before), inputs_of(after));
   if (!mismatch) {
     const auto relate_outputs = [&](bool of_parts) {
       relation.outputs.clear();
       return relate("Output", outputs_of(global), outputs_of(partitioned),
-                    output_shardings(global, partitioned, of_parts), devices, global,
+                    output_shardings(global, partitioned, of_parts), devices, global, relation.mesh,
                     relation.outputs);
     };
     mismatch = relate_outputs(true);

@@ -274,6 +274,7 @@ std::optional<Sharding> MeshSharding::sharding(std::size_t rank, std::int64_t pa
   auto sharding = tiled(sizes, order, rank, subgroups, partitions);
   if (!sharding) return sharding;
   for (const auto& axes : dimensions) sharding->axes.push_back(axes_text(axes));
+  if (std::is_sorted(mesh.devices.begin(), mesh.devices.end())) sharding->mesh = mesh.axes;
   return sharding;
 }
 

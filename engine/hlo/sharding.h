@@ -25,6 +25,8 @@ struct Sharding {
   std::vector<std::int64_t> tiles = {};  ///< by dimension; empty: replicated
   /// By dimension, the axes of a mesh that cut it: `data × model`; empty where they have no names.
   std::vector<std::string> axes = {};
+  /// The mesh that it names, if the ids of its devices are row-major.
+  std::vector<MeshAxis> mesh = {};
   /// The tile's coordinates, by partition; empty if there is a single tile.
   std::vector<std::vector<std::int64_t>> coordinates = {};
   std::int64_t only_partition = 0;  ///< of Maximal

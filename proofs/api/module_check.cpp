@@ -297,13 +297,13 @@ std::optional<std::string> end_of_relation(const Related& related, const ModuleT
 /// Of a difference that is not traced to an instruction, as that would take too long, where the
 /// relation ends.
 void add_end_of_relation(const Related& related, const ModuleTexts& texts, const std::string& file,
-                         ModuleCheck& check) {
+                         bool is_said, ModuleCheck& check) {
   const auto where = end_of_relation(related, texts, file);
-  const bool is_traced = check.shown.json.find("explanation") != nullptr;
-  if (check.decision.outcome != Outcome::Refuted || is_traced || !where ||
+  if (check.decision.outcome != Outcome::Refuted || !where ||
       where->find(" is related up to ") == std::string::npos)
     return;
   check.shown.json.add("relation_ends", *where);
+  if (!is_said) return;
   check.shown.text.push_back(
       Paragraph{fmt::format("Tensors of the modules are related as far as this: {}.", *where)});
 }
@@ -373,6 +373,61 @@ CertifiedPrograms certified_programs(const ModuleTexts& texts,
   return certified;
 }
 
+/// Calls `use` with how devices hold arrays of two modules, or of programs.
+void with_held_arrays_of(const hlo::Module& after, const ModuleSubject& subject,
+                         const ModuleTexts& texts, const std::vector<hlo::PlacedFile>& programs,
+                         const ModuleDecision& decision, const Limits& limits,
+                         const std::function<void(const hlo::HeldArrays&)>& use) {
+  try {
+    const hlo::ModuleRelation& relation = *decision.relation;
+    const auto problem =
+        programs.empty() ? problem_of(certified_modules(texts, subject, decision.devices, limits),
+                                      relation, decision.devices, equal_constants(texts, relation))
+                         : problem_of(certified_programs(texts, programs), after, relation);
+    with_held_arrays(problem.value_or(CertificateFiles{}), !programs.empty(), limits, use);
+  } catch (const hlo::NoCanonicalText&) {
+  } catch (const hlo::IllFormed&) {
+  } catch (const LimitReached&) {
+  }
+}
+
+/// Bytes of text that are related anew, all together, to find what would make modules equal.
+constexpr std::size_t kMaxRepairBytes = std::size_t{32} << 20U;
+
+/// Where the relation of two modules ends, if they are too large for an explanation by execution,
+/// and with which change there is one at every node.
+std::optional<hlo::Explanation> explanation_of_end(const std::shared_ptr<const hlo::Module>& before,
+                                                   const std::shared_ptr<const hlo::Module>& after,
+                                                   const ModuleSubject& subject,
+                                                   const ModuleTexts& texts, const Related& related,
+                                                   const ModuleDecision& decision,
+                                                   const Limits& limits) {
+  const bool is_wanted =
+      decision.outcome == Outcome::Refuted || decision.outcome == Outcome::Undecided;
+  if (!is_wanted || !decision.relation || !related || related->index() != 1) return std::nullopt;
+  const std::string& where = std::get<1>(*related);
+  if (where.find(" is related up to ") == std::string::npos) return std::nullopt;
+  const hlo::ModuleRelation& relation = *decision.relation;
+  const bool is_of_before = relation.is_mixed() && relation.before == hlo::Form::Partitioned;
+  std::size_t bytes = 0;
+  const auto is_related = [&](const hlo::Module& changed) -> std::optional<bool> {
+    bytes += texts.before.size() + texts.after.size();
+    if (bytes > kMaxRepairBytes) return std::nullopt;
+    CertifiedModules modules = certified_modules(texts, subject, decision.devices, limits);
+    (is_of_before ? modules.before : modules.after) = hlo::canonical_text(changed);
+    return related_certificate(modules, relation, decision.devices,
+                               equal_constants(texts, relation), {}, limits)
+               .index() == 0;
+  };
+  std::optional<hlo::Explanation> explanation;
+  with_held_arrays_of(
+      *after, subject, texts, {}, decision, limits, [&](const hlo::HeldArrays& held) {
+        explanation = hlo::explain_end(before, after, decision, where.substr(where.rfind(' ') + 1),
+                                       held, limits, is_related);
+      });
+  return explanation;
+}
+
 /// Which devices' pieces make up an element: by execution, or of larger modules by what a proof
 /// knows. Empty where the modules have no data flow.
 std::string drawing_of(const std::shared_ptr<const hlo::Module>& before,
@@ -382,21 +437,10 @@ std::string drawing_of(const std::shared_ptr<const hlo::Module>& before,
                        const Limits& limits) {
   std::string drawing = hlo::draw_output(*before, *after, decision, limits);
   if (!drawing.empty() || !decision.relation) return drawing;
-  std::optional<CertificateFiles> problem;
-  try {
-    const hlo::ModuleRelation& relation = *decision.relation;
-    problem = programs.empty()
-                  ? problem_of(certified_modules(texts, subject, decision.devices, limits),
-                               relation, decision.devices, equal_constants(texts, relation))
-                  : problem_of(certified_programs(texts, programs), *after, relation);
-    with_held_arrays(problem.value_or(CertificateFiles{}), !programs.empty(), limits,
-                     [&](const hlo::HeldArrays& held) {
-                       drawing = hlo::draw_output(before, after, decision, held, limits);
-                     });
-  } catch (const hlo::NoCanonicalText&) {
-  } catch (const hlo::IllFormed&) {
-  } catch (const LimitReached&) {
-  }
+  with_held_arrays_of(*after, subject, texts, programs, decision, limits,
+                      [&](const hlo::HeldArrays& held) {
+                        drawing = hlo::draw_output(before, after, decision, held, limits);
+                      });
   return drawing;
 }
 
@@ -470,8 +514,14 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   };
   ModuleCheck check = answer({after, before, {}}, question, decide, texts, related);
   if (module && programs.empty()) add_source(*module, texts.after, check);
-  if (module) add_explanation(*first, *module, texts, limits, check);
-  add_end_of_relation(related, texts, after, check);
+  std::optional<hlo::Explanation> explanation;
+  if (module) explanation = hlo::explain(*first, *module, check.decision, limits);
+  const bool is_traced = explanation.has_value();
+  if (module && !is_traced && programs.empty())
+    explanation = explanation_of_end(first, module, {after, before, {}}, texts, related,
+                                     check.decision, limits);
+  if (!is_traced) add_end_of_relation(related, texts, after, !explanation, check);
+  if (explanation) add_explanation(*explanation, texts, check);
   if (module && question.request.explain) {
     const std::string drawing =
         drawing_of(first, module, {after, before, {}}, texts, programs, check.decision, limits);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/hlo/equality/equivalence.h"
+#include "engine/hlo/explanation/explanation.h"
 #include "p2/limits.h"
 #include "proofs/api/subject_check.h"
 
@@ -60,7 +61,7 @@ ModuleCheck check_of(const ModuleSubject& subject, hlo::ModuleDecision decision,
 /// Adds the user's lines that compute the output that differs, where the module has them.
 void add_source(const hlo::Module& module, const std::string& text, ModuleCheck& check);
 /// Adds where two modules that differ part ways, and what would repair it.
-void add_explanation(const hlo::Module& before, const hlo::Module& after, const ModuleTexts& texts,
-                     const Limits& limits, ModuleCheck& check);
+void add_explanation(const hlo::Explanation& explanation, const ModuleTexts& texts,
+                     ModuleCheck& check);
 
 }  // namespace p2

@@ -394,22 +394,20 @@ void add_source(const hlo::Module& module, const std::string& text, ModuleCheck&
       Paragraph{fmt::format("Output {} is computed at {}.", output, lines.front())});
 }
 
-void add_explanation(const hlo::Module& before, const hlo::Module& after, const ModuleTexts& texts,
-                     const Limits& limits, ModuleCheck& check) {
-  const auto explanation = hlo::explain(before, after, check.decision, limits);
-  if (!explanation) return;
-  const SourcePosition& where = explanation->instruction.position;
+void add_explanation(const hlo::Explanation& explanation, const ModuleTexts& texts,
+                     ModuleCheck& check) {
+  const SourcePosition& where = explanation.instruction.position;
   const std::vector<std::string> source = hlo::source_lines(
-      explanation->is_of_before ? texts.before : texts.of(where.source), where.line);
-  check.shown.json.add("explanation", json_of(*explanation, source));
+      explanation.is_of_before ? texts.before : texts.of(where.source), where.line);
+  check.shown.json.add("explanation", json_of(explanation, source));
   std::string text = fmt::format("{}:{}:{}: {}{}", where.source, where.line, where.column,
                                  source.empty() ? "" : fmt::format("({}) ", source.front()),
-                                 explanation->paragraph);
+                                 explanation.paragraph);
   check.shown.text.push_back(Paragraph{text});
-  if (explanation->repair) {
-    const hlo::ExplainedRepair& repair = *explanation->repair;
+  if (explanation.repair) {
+    const hlo::ExplainedRepair& repair = *explanation.repair;
     const std::size_t line = repair.place.position.line;
-    const char* const are_equal = explanation->is_on_blocks
+    const char* const are_equal = explanation.is_on_blocks
                                       ? "the modules agree on inputs that are alike in blocks"
                                       : "the modules are equal";
     std::string words =
@@ -425,9 +423,9 @@ void add_explanation(const hlo::Module& before, const hlo::Module& after, const 
   for (Property& property : check.shown.report.properties) {
     if (property.status != Property::Status::Refuted) continue;
     property.message += " " + text;
-    if (explanation->is_of_before) continue;
-    property.line = position_of(*explanation).line;
-    property.column = position_of(*explanation).column;
+    if (explanation.is_of_before) continue;
+    property.line = position_of(explanation).line;
+    property.column = position_of(explanation).column;
   }
 }
 

@@ -35,6 +35,25 @@ hlo::Reducer reducer_of(Op op) {
   }
 }
 
+/// Groups with one device of every part; none where devices do not have the parts equally often.
+std::vector<std::vector<std::uint32_t>> groups_of(const kernel::xla::Partial& partial) {
+  std::map<std::uint32_t, std::map<std::uint32_t, std::vector<std::uint32_t>>> holders;
+  for (std::uint32_t device = 0; device < partial.groups.size(); ++device)
+    holders[partial.groups[device]][partial.copies[device]].push_back(device);
+  std::vector<std::vector<std::uint32_t>> groups;
+  for (const auto& [group, parts] : holders) {
+    const std::size_t copies = parts.begin()->second.size();
+    for (std::size_t k = 0; k < copies; ++k) {
+      groups.emplace_back();
+      for (const auto& [part, devices] : parts) {
+        if (devices.size() != copies) return {};
+        groups.back().push_back(devices[k]);
+      }
+    }
+  }
+  return groups;
+}
+
 /// The arrays of one module, by name: the nodes, and the fact about each that is shown.
 class NamedFacts {
  public:
@@ -50,7 +69,7 @@ class NamedFacts {
     }
     for (const Fact& fact : modules.facts()) {
       const Fact*& shown = facts_[fact.node];
-      if (shown == nullptr && !fact.view && modules.names().contains(fact.tensor)) shown = &fact;
+      if (!fact.view && (shown == nullptr || (!has_name(*shown) && has_name(fact)))) shown = &fact;
     }
   }
 
@@ -67,9 +86,13 @@ class NamedFacts {
                                           const Index& index) const {
     const Fact* const fact = fact_of(array);
     if (fact == nullptr || fact->places.size() != index.size()) return std::nullopt;
-    hlo::HeldElement held{modules_.names().at(fact->tensor), index};
+    hlo::HeldElement held{has_name(*fact) ? modules_.names().at(fact->tensor) : "", index};
     if (fact->share) held.reducer = hlo::Reducer::Add;
-    if (fact->partial) held.reducer = reducer_of(modules_.places().partial_at(*fact->partial).op);
+    if (fact->partial) {
+      const kernel::xla::Partial& partial = modules_.places().partial_at(*fact->partial);
+      held.reducer = reducer_of(partial.op);
+      held.groups = groups_of(partial);
+    }
     for (std::size_t k = 0; k < index.size(); ++k) {
       const Place& place = modules_.places().at(fact->places[k]);
       if (place.devices.empty()) continue;
@@ -89,7 +112,8 @@ class NamedFacts {
   std::optional<hlo::HeldRange> range(const hlo::HeldArrays::Array& array, std::size_t device,
                                       std::size_t dimension) const {
     const Fact* const fact = fact_of(array);
-    if (fact == nullptr || fact->partial || fact->share || dimension >= fact->places.size())
+    if (fact == nullptr || fact->partial || fact->share || !has_name(*fact) ||
+        dimension >= fact->places.size())
       return std::nullopt;
     const Place& place = modules_.places().at(fact->places[dimension]);
     if (place.devices.empty()) return std::nullopt;
@@ -112,6 +136,8 @@ class NamedFacts {
   }
 
  private:
+  bool has_name(const Fact& fact) const { return modules_.names().contains(fact.tensor); }
+
   const Fact* fact_of(const hlo::HeldArrays::Array& array) const {
     const auto found = node(array);
     return found ? facts_[*found] : nullptr;

@@ -7,6 +7,7 @@
 
 #include "engine/hlo/explanation/explanation.h"
 #include "engine/hlo/explanation/related_modules.h"
+#include "engine/hlo/flow.h"
 
 namespace p2::hlo {
 
@@ -44,6 +45,9 @@ class DrawnModule {
   const Trace& trace_;
   const char* other_word_;
 };
+
+/// The arrays of a data flow, without their elements.
+Trace trace_of(const Flow& flow);
 
 /// An element of an output on a device, by its index there; without one the first.
 struct OutputElement {

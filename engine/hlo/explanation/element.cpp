@@ -296,6 +296,7 @@ class Drawing {
                                        interpreter::index_of(element.number, array.shape.sizes));
     if (!held) return {};
     if (held->is_padding) return ", padding";
+    if (held->tensor.empty()) return held->reducer == Reducer::Add ? ", a partial sum" : "";
     const std::string name =
         fmt::format("{}[{}] {}", held->tensor, fmt::join(held->index, ","), modules_.other_word());
     if (held->reducer != Reducer::Unknown) {

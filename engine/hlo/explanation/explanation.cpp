@@ -16,11 +16,6 @@
 #include "engine/hlo/interpreter/block_modules.h"
 
 namespace p2::hlo {
-namespace {
-
-constexpr std::size_t kMaxRepairs = 400;
-constexpr double kMaxRepairWork = 2e7;  ///< operations on elements
-constexpr std::size_t kMaxOperandsShown = 4;
 
 NamedInstruction named(const Instruction& instruction) {
   return {instruction.name, instruction.opcode, instruction.position};
@@ -29,6 +24,11 @@ NamedInstruction named(const Instruction& instruction) {
 std::string with_line(const NamedInstruction& instruction) {
   return fmt::format("{} (line {})", instruction.name, instruction.position.line);
 }
+
+namespace {
+
+constexpr std::size_t kMaxRepairs = 400;
+constexpr double kMaxRepairWork = 2e7;  ///< operations on elements
 
 class Explainer {
  public:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,11 +63,13 @@ std::string draw_output(const Module& before, const Module& after, const ModuleD
 
 /// What an element that a device holds is of a tensor of the other module.
 struct HeldElement {
-  std::string tensor;  ///< by the instruction that makes it
+  std::string tensor;  ///< by the instruction that makes it; empty where none makes it as it is
   std::vector<std::int64_t> index;
   bool is_padding = false;             ///< beyond the tensor
   Reducer reducer = Reducer::Unknown;  ///< the tensor's is a reduction of what devices hold
   Number factor = {1, 1};              ///< what is held is so many times the tensor's
+  /// Over which groups of devices it is reduced, if that is known.
+  std::vector<std::vector<std::uint32_t>> groups = {};
 };
 
 /// Indices along a dimension of a tensor of the other module.
@@ -105,5 +108,15 @@ class HeldArrays {
 std::string draw_output(const std::shared_ptr<const Module>& before,
                         const std::shared_ptr<const Module>& after, const ModuleDecision& decision,
                         const HeldArrays& held, const Limits& limits);
+
+/// Explains two modules of any size of which tensors are related as far as the instruction `end` of
+/// the partitioned one: what that is computed from, and which change of a collective near it makes
+/// the modules equal, as `is_equal` says of the module that is changed; nothing from it ends the
+/// search. Nothing where no instruction has this name.
+std::optional<Explanation> explain_end(
+    const std::shared_ptr<const Module>& before, const std::shared_ptr<const Module>& after,
+    const ModuleDecision& decision, const std::string& end, const HeldArrays& held,
+    const Limits& limits,
+    const std::function<std::optional<bool>(const Module& changed)>& is_equal);
 
 }  // namespace p2::hlo

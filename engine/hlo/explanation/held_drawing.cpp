@@ -4,12 +4,8 @@
 #include <utility>
 
 #include "engine/hlo/explanation/drawing.h"
-#include "engine/hlo/flow.h"
 
 namespace p2::hlo {
-namespace {
-
-/// The arrays of a data flow, without their elements.
 Trace trace_of(const Flow& flow) {
   Trace trace;
   std::vector<std::uint32_t> first;  // array by node
@@ -31,6 +27,8 @@ Trace trace_of(const Flow& flow) {
   for (const Ref each : flow.outputs) trace.outputs.push_back(number_of(each));
   return trace;
 }
+
+namespace {
 
 class ModuleOfProof : public DrawnModule {
  public:

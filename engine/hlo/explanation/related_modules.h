@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/hlo/equality/equivalence.h"
+#include "engine/hlo/explanation/explanation.h"
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/module.h"
@@ -142,6 +143,11 @@ class HoldingSearch {
   std::vector<std::vector<std::uint32_t>> arrays_of_;  ///< by block: arrays of the first device
 };
 
+NamedInstruction named(const Instruction& instruction);
+/// `dot.52 (line 11)`
+std::string with_line(const NamedInstruction& instruction);
+/// How many operands an explanation lists.
+constexpr std::size_t kMaxOperandsShown = 4;
 /// `{0,1} {2,3}`, shortened.
 std::string groups_text(const Groups& groups);
 /// Groups of equal size over which a module may reduce: of its own collectives, along the axes of
