@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -17,7 +19,8 @@ namespace {
 using Vertex = std::uint32_t;
 using Step = CommunicationOrder::Step;
 
-/// By instruction of an entry: the nearest communications that it is computed from, by number.
+/// By instruction of an entry: the nearest communications that it is computed from, or that control
+/// dependencies put before it, by number.
 using Sources = std::vector<std::vector<std::uint32_t>>;
 
 Sources sources_of(const Computation& entry, const std::vector<Communication>& communications) {
@@ -26,15 +29,23 @@ Sources sources_of(const Computation& entry, const std::vector<Communication>& c
   for (std::uint32_t k = 0; k < communications.size(); ++k) {
     number[communications[k].instruction] = k;
   }
+  std::map<std::string_view, std::size_t> by_name;
   for (std::size_t i = 0; i < entry.instructions.size(); ++i) {
+    const Instruction& instruction = entry.instructions[i];
     std::vector<std::uint32_t>& all = sources[i];
-    for (const std::uint32_t operand : entry.instructions[i].operands) {
-      if (number[operand]) {
-        all.push_back(*number[operand]);
+    const auto follow = [&](std::size_t earlier) {
+      if (number[earlier]) {
+        all.push_back(*number[earlier]);
       } else {
-        all.insert(all.end(), sources[operand].begin(), sources[operand].end());
+        all.insert(all.end(), sources[earlier].begin(), sources[earlier].end());
       }
+    };
+    std::ranges::for_each(instruction.operands, follow);
+    for (const std::string& each : instruction.control_predecessors) {
+      const auto earlier = by_name.find(each);
+      if (earlier != by_name.end()) follow(earlier->second);
     }
+    by_name.insert_or_assign(instruction.name, i);
     std::ranges::sort(all);
     all.erase(std::unique(all.begin(), all.end()), all.end());
   }

@@ -87,6 +87,8 @@ struct Instruction {
   Attributes attributes = {};
   std::shared_ptr<const Literal> literal = {};
   std::vector<std::uint32_t> called = {};  ///< earlier computations of the module
+  /// Names of earlier instructions of the same computation that are executed before.
+  std::vector<std::string> control_predecessors = {};
   SourcePosition position = {};
   /// In the entry of linked programs, the one that executes it, in Module::programs; kEveryProgram:
   /// all devices that have its operands.

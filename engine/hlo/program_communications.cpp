@@ -418,7 +418,7 @@ CommunicationOrder ProgramCommunications::order() const {
     const bool starts = placement_.at(place).opcode.ends_with("-start");
     if (starts || (!start && !members_.contains(place))) continue;
     const ProgramInstruction collective = start.value_or(place);
-    for (const auto& set : members_.at(collective).sets()) {
+    for (const auto& set : waiting_sets(collective)) {
       CommunicationOrder::Rendezvous each{{}, {}, start.has_value()};
       for (const std::uint32_t device : set) {
         const std::uint32_t program = placement_.program_of(device);
@@ -429,6 +429,34 @@ CommunicationOrder ProgramCommunications::order() const {
     }
   }
   return order;
+}
+
+/// The devices that wait for each other: groups, and all that pairs connect, those of the other
+/// programs that are one with it among them; as far as devices of its program are in them.
+std::vector<std::vector<std::uint32_t>> ProgramCommunications::waiting_sets(
+    const ProgramInstruction& collective) const {
+  std::vector<std::vector<std::uint32_t>> sets = members_.at(collective).groups;
+  std::map<std::uint32_t, std::uint32_t> next;  // towards the device that names those connected
+  const auto name_of = [&](std::uint32_t device) {
+    next.try_emplace(device, device);
+    while (next.at(device) != device) device = next.at(device);
+    return device;
+  };
+  const auto connect = [&](const ProgramInstruction& part) {
+    for (const auto& [source, target] : members_.at(part).pairs)
+      next[name_of(source)] = name_of(target);
+  };
+  connect(collective);
+  for (const ProgramInstruction& part : parts(collective)) connect(part);
+  std::map<std::uint32_t, std::vector<std::uint32_t>> connected;
+  for (const auto& [device, towards] : next) connected[name_of(device)].push_back(device);
+  for (auto& [name, devices] : connected) {
+    const bool has_own = std::ranges::any_of(devices, [&](std::uint32_t device) {
+      return placement_.program_of(device) == collective.program;
+    });
+    if (has_own) sets.push_back(std::move(devices));
+  }
+  return sets;
 }
 
 bool ProgramCommunications::has_collectives_inside(const ProgramInstruction& place) const {

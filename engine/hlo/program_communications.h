@@ -157,6 +157,7 @@ class ProgramCommunications {
   CommunicationOrder order() const;
   bool has_collectives_inside(const ProgramInstruction& place) const;
   std::optional<ProgramInstruction> start_of(const ProgramInstruction& place) const;
+  std::vector<std::vector<std::uint32_t>> waiting_sets(const ProgramInstruction& collective) const;
   ProgramInstruction counterpart(const ProgramInstruction& place, std::uint32_t program) const;
 
   const ProgramPlacement& placement_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -558,6 +559,36 @@ ENTRY main_spmd {
   CHECK(explanation->instruction.name == "r");
   REQUIRE(explanation->repair);
   CHECK(explanation->repair->words == "{0,1} {2,3} as the groups of r");
+}
+
+TEST_CASE("a reducer that others call is not named as a mistake of one that calls it") {
+  const auto sums = [](const char* first) {
+    return module("main", fmt::format(R"(
+  x = f32[4,4] parameter(0)
+  y = f32[4,4] negate(x)
+  s = f32[4,4] all-reduce(x), channel_id=1, replica_groups={{{{0,1,2,3}}}}, use_global_device_ids=true, to_apply={}
+  t = f32[4,4] all-reduce(y), channel_id=2, replica_groups={{{{0,1,2,3}}}}, use_global_device_ids=true, to_apply=maximum
+  ROOT r = f32[4,4] add(s, t)
+)",
+                                      first));
+  };
+  const auto with_maximum = [](std::string text) {
+    return replaced(std::move(text), "\nadd {", R"(
+maximum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] maximum(a, b)
+}
+add {)");
+  };
+  const auto first = module_of(with_maximum(sums("add")));
+  const auto second = module_of(with_maximum(sums("maximum")));
+  const ModuleDecision decision = compare(first, second, {}, {});
+  REQUIRE(decision.outcome == Outcome::Refuted);
+  const auto explanation = explain(*first, *second, decision, {});
+  REQUIRE((explanation && explanation->repair));
+  // As it says: s alone is reduced otherwise.
+  CHECK(explanation->repair->words == "add in place of maximum as the reducer of s");
 }
 
 TEST_CASE("the drawing of an element has the devices whose pieces make it up") {

@@ -146,6 +146,11 @@ TEST_CASE("repairs use what a device's own program computes") {
     const Run run = two_stages(first, receive("r", 1, "{0,1}") + wrong);
     CHECK(summary(decide(run, ModuleEngine::Default, true)) == "invalid value");
   }
+  // Of what is received the device that sends has another value; that of the other has none.
+  const Run early =
+      two_stages(kDouble + "  t = f32[4] tanh(d)\n" + send("s", "t", 1, "{0,1}") + kEnd,
+                 "  z = f32[4] iota(), iota_dimension=0\n" + receive("r", 1, "{0,1}") + kSquare);
+  CHECK(summary(decide(early, ModuleEngine::Default, true)) == "invalid value");
   // A reduction that both programs take part in is scaled wrongly.
   const auto reduced = [](const std::string& after) {
     return program(std::string(kX) +
@@ -232,6 +237,34 @@ TEST_CASE("devices that wait for each other in a cycle are a deadlock") {
   CHECK(verdict(run(kDouble + back + there + sum, second, false)) == "unknown");
   const std::string circle = kDouble + back + send("s", "b", 1, "{0,1}") + sum;
   CHECK(verdict(run(circle, second, false)) == "invalid deadlock");
+  // Control dependencies are an order, too.
+  const std::string after_back =
+      kDouble + back + replaced(there, "channel_id=1,", "channel_id=1, control-predecessors={%b},");
+  CHECK(verdict(run(after_back + sum, second, false)) == "invalid deadlock");
+  CHECK_THROWS_WITH_AS(
+      decide(run(kDouble +
+                     replaced(there, "channel_id=1,", "channel_id=1, control-predecessors={b},") +
+                     back + sum,
+                 second, false)),
+      doctest::Contains("no instruction 'b' before this one"), InputError);
+  // All that a permutation connects wait for each other.
+  const auto permuted = [](const std::string& earlier, const std::string& later) {
+    return program(std::string(kX) + earlier +
+                       "  p = f32[4] collective-permute(x), channel_id=7, "
+                       "source_target_pairs={{0,1},{1,2},{2,0}}\n" +
+                       later + "  ROOT y = f32[4] negate(p)\n",
+                   3);
+  };
+  const auto ring = [&](const std::string& sent, const std::string& received) {
+    return Run{std::string(kX) + "  ROOT y = f32[4] negate(x)\n",
+               {{"0", permuted(sent, "")}, {"1", permuted("", "")}, {"2", permuted("", received)}},
+               "\"0\":{\"after\":0,\"relation\":\"replicated\"}",
+               "\"0\":{\"after\":0,\"relation\":\"replicated\"}",
+               3};
+  };
+  const std::string to_last = send("s", "x", 9, "{0,2}");
+  CHECK(verdict(ring("", "")) == "valid");
+  CHECK(verdict(ring(to_last, receive("r", 9, "{0,2}"))) == "invalid deadlock");
   // A send waits for its receive: two messages in crossed order.
   const auto two = [&](const std::string& receives) {
     return Run{

@@ -247,9 +247,15 @@ class RepairSearch {
       attempt(instruction,
               fmt::format("{} in place of {} as the reducer of {}", opcode, root.opcode,
                           instruction.name),
-              {}, [&](Module& module, Computation&, std::uint32_t) {
-                Computation& in = module.computations[instruction.called[0]];
-                in.instructions[in.root].opcode = opcode;
+              {}, [&](Module& module, Computation&, std::uint32_t i) {
+                // Others may call the same computation.
+                Computation changed = called;
+                changed.name += fmt::format(".{}", opcode);
+                changed.instructions[changed.root].opcode = opcode;
+                const auto number = static_cast<std::uint32_t>(module.computations.size());
+                module.computations.push_back(std::move(changed));
+                const std::size_t caller = place_of(modules_.subject(), &instruction)->computation;
+                module.computations[caller].instructions[i].called[0] = number;
                 return true;
               });
     }
@@ -350,18 +356,21 @@ class RepairSearch {
             all[i].shape.array.sizes != operand.shape.array.sizes) {
           continue;
         }
-        // Devices of another of several linked programs have no value of it.
+        // Devices of another of several linked programs have no value of it: of what is received
+        // those that send it have one.
         if (!modules_.subject().programs.empty() &&
-            (all[i].program != instruction.program || all[i].program == kEveryProgram)) {
+            (all[i].program != operand.program || all[i].program == kEveryProgram)) {
           continue;
         }
-        attempt(instruction,
-                fmt::format("{} in place of {} as operand {} of {}", all[i].name, operand.name, k,
-                            instruction.name),
-                {}, [&](Module&, Computation& in, std::uint32_t at) {
-                  in.instructions[at].operands[k] = i;
-                  return true;
-                });
+        const std::string words = instruction.opcode == kMatchedReceive
+                                      ? fmt::format("{} sent in place of {} to {}", all[i].name,
+                                                    operand.name, instruction.name)
+                                      : fmt::format("{} in place of {} as operand {} of {}",
+                                                    all[i].name, operand.name, k, instruction.name);
+        attempt(instruction, words, {}, [&](Module&, Computation& in, std::uint32_t at) {
+          in.instructions[at].operands[k] = i;
+          return true;
+        });
       }
     }
   }

@@ -36,6 +36,9 @@ constexpr std::size_t kMaxCuts = 4'000'000;
 constexpr std::int64_t kMaxFixedSize = 1 << 20;
 constexpr std::int64_t kMaxLiteralCuts = 1 << 16;
 
+/// Ends close().
+struct TooManyBlocks {};
+
 }  // namespace
 
 void DimensionBlocks::cut(std::uint32_t dimension, std::int64_t index) { insert(dimension, index); }
@@ -71,7 +74,7 @@ bool DimensionBlocks::part(const BlockLink& link) {
         changed = fix(to) || changed;
         return;
       }
-      if (end - begin > kMaxFixedSize) throw LimitReached(LimitReached::Kind::Work, "blocks");
+      if (end - begin > kMaxFixedSize) throw TooManyBlocks();
       for (std::int64_t i = begin; i < end; ++i) changed = insert(to, i + shift) || changed;
       return;
     }
@@ -112,7 +115,7 @@ bool DimensionBlocks::product(const BlockLink& link) {
     for (const std::int64_t at : own) changed = insert(link.a, i * inner + at) || changed;
   };
   if (outer > 1 && is_fixed(link.b)) {
-    if (outer > kMaxFixedSize) throw LimitReached(LimitReached::Kind::Work, "blocks");
+    if (outer > kMaxFixedSize) throw TooManyBlocks();
     for (std::int64_t i = 0; i < outer; ++i) cut_at(i);
   } else {
     cut_at(0);
@@ -134,7 +137,7 @@ bool DimensionBlocks::apply(const BlockLink& link) {
   return changed;
 }
 
-bool DimensionBlocks::close() {
+bool DimensionBlocks::close(const Limits& limits) {
   cuts_.resize(classes_.count());
   std::set<BlockLink> all;
   for (BlockLink link : links_) {
@@ -148,10 +151,13 @@ bool DimensionBlocks::close() {
   try {
     for (bool changed = true; changed;) {
       changed = false;
-      for (const BlockLink& link : links_) changed = apply(link) || changed;
-      if (total_ > kMaxCuts) return false;
+      for (const BlockLink& link : links_) {
+        limits.require(0, "cutting tensors into blocks");
+        changed = apply(link) || changed;
+        if (total_ > kMaxCuts) return false;
+      }
     }
-  } catch (const LimitReached&) {
+  } catch (const TooManyBlocks&) {
     return false;
   }
   for (std::uint32_t each = 0; each < classes_.count(); ++each) {

@@ -50,8 +50,8 @@ class DimensionBlocks {
   /// Makes a block begin at `index`, if that is inside of the dimension.
   void cut(std::uint32_t dimension, std::int64_t index);
   void cut_everywhere(std::uint32_t dimension) { fixed_.insert(classes_.root(dimension)); }
-  /// Cuts until all links hold; false where that takes too many blocks.
-  bool close();
+  /// Cuts until all links hold; false where that takes too many blocks. Throws LimitReached.
+  bool close(const Limits& limits);
   /// The first index of each block, in order, and the size. Precondition: close().
   const std::vector<std::int64_t>& starts(std::uint32_t dimension);
   std::int64_t blocks(std::uint32_t dimension) {

@@ -88,7 +88,7 @@ class Restriction {
       if (classes_.root(each) != each) continue;
       for (const std::int64_t at : cuts.everywhere) blocks.cut(each, at);
     }
-    if (!blocks.close()) return std::nullopt;
+    if (!blocks.close(limits_)) return std::nullopt;
     if (first_.largest(blocks) > most || second_.largest(blocks) > most) return std::nullopt;
     // Devices that compute the same are executed once.
     if (!repeats && operations(blocks) > most) return std::nullopt;

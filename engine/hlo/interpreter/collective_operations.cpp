@@ -173,6 +173,7 @@ auto CollectiveOperations<A>::received(const Instruction& instruction, const Ope
     const std::uint32_t source = collective.source[device];
     if (source != kNone) {
       results[device] = (*operands[0])[source];
+      if (!results[device]) give_up(instruction, "another program computes what is sent");
       continue;
     }
     const ArrayShape& shape = instruction.shape.array;
@@ -198,6 +199,7 @@ auto CollectiveOperations<A>::exchanged(const Instruction& instruction, const Op
   PerDevice results(active.size());
   for (std::uint32_t device = 0; device < active.size(); ++device) {
     if (!active[device]) continue;
+    if (collective.group[device] == kNone) give_up(instruction, "a device is in no group");
     const std::vector<std::uint32_t>& group = collective.group_of(device);
     const std::uint32_t position = collective.position[device];
     std::vector<Tree> received;

@@ -28,10 +28,9 @@ constexpr auto kComputations = std::to_array<std::string_view>(
 
 /// Attributes for placement, debugging and tuning, which do not change the result.
 constexpr auto kIgnored = std::to_array<std::string_view>(
-    {"metadata", "control-predecessors", "origin", "statistics", "schedule_config",
-     "original_value", "constrain_layout", "execution_thread", "async_execution_thread",
-     "is_stable_layout", "parameter_replication", "cross_program_prefetch_index", "stacktrace",
-     "has_dynamic_root"});
+    {"metadata", "origin", "statistics", "schedule_config", "original_value", "constrain_layout",
+     "execution_thread", "async_execution_thread", "is_stable_layout", "parameter_replication",
+     "cross_program_prefetch_index", "stacktrace", "has_dynamic_root"});
 
 /// The layouts of a custom call that reads its operands as they lie in memory, and of its results;
 /// tiles and memory spaces apart, which the compiler chooses.
@@ -467,9 +466,24 @@ class HloReader {
     return element->second;
   }
 
+  void read_predecessors(Instruction& instruction) {
+    reader_.expect("{", "before instructions");
+    while (!reader_.accept("}")) {
+      const SourcePosition where = reader_.position();
+      instruction.control_predecessors.push_back(name("an instruction"));
+      if (!names_.contains(instruction.control_predecessors.back())) {
+        throw InputError(where, fmt::format("no instruction '{}' before this one, expected one "
+                                            "that is executed before it",
+                                            instruction.control_predecessors.back()));
+      }
+      if (!reader_.accept(",") && !reader_.next_is("}")) reader_.unexpected("',' or '}'");
+    }
+  }
+
   void read_attribute_of(Instruction& instruction) {
     const std::string attribute(reader_.word("an attribute"));
     reader_.expect("=", "after the name of an attribute");
+    if (attribute == "control-predecessors") return read_predecessors(instruction);
     if (!names_computations(attribute)) {
       read_attribute(reader_, attribute, instruction, instruction.attributes);
       return;
