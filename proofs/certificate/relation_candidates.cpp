@@ -227,8 +227,11 @@ void RelationSearch::relate(std::size_t node) {
   }
   // Of one tensor before all others.
   if (opcode == "concatenate" && (derive_all(node, choices, {1}) || !of_[node].empty())) {
-    const Numbers joined = made_of(modules_.facts()[choices[0][0]].tensor, opcode);
-    if (joined.empty() || joined[0] >= whole_) return;
+    const bool is_in_whole = std::ranges::any_of(choices[0], [&](std::size_t fact) {
+      const Numbers joined = made_of(modules_.facts()[fact].tensor, opcode);
+      return !joined.empty() && joined[0] < whole_;
+    });
+    if (!is_in_whole) return;
   }
   bool found = false;
   if (is_scatter) {

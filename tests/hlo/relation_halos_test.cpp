@@ -175,5 +175,44 @@ TEST_CASE("what a pad cuts away does not come back") {
   CHECK(related(whole(part), local(part), relation_json(part.held)).index() == 0);
 }
 
+TEST_CASE("positions are counted from where a device's tokens begin, as real numbers, too") {
+  // Rotary positions: both halves of a row are turned by the same angles.
+  const auto pair = [](const std::string& type) {
+    const std::string before = fmt::format(
+        "  x = f32[8,6] parameter(0)\n  i = {0}[8] iota(), iota_dimension=0\n"
+        "  j = {0}[8] iota(), iota_dimension=0\n  k = f32[3] iota(), iota_dimension=0\n"
+        "  is = f32[8] convert(i)\n  js = f32[8] convert(j)\n"
+        "  ib = f32[8,3] broadcast(is), dimensions={{0}}\n"
+        "  jb = f32[8,3] broadcast(js), dimensions={{0}}\n"
+        "  kb = f32[8,3] broadcast(k), dimensions={{1}}\n  a = f32[8,3] multiply(ib, kb)\n"
+        "  b = f32[8,3] multiply(jb, kb)\n  c = f32[8,3] cosine(a)\n  d = f32[8,3] cosine(b)\n"
+        "  e = f32[8,6] concatenate(c, d), dimensions={{1}}\n"
+        "  ROOT y = f32[8,6] multiply(x, e)\n",
+        type);
+    const std::string after = fmt::format(
+        "  x = f32[4,6] parameter(0)\n  n = {0}[4] iota(), iota_dimension=0\n"
+        "  t = s32[4] constant({{0, 0, 4, 4}})\n  id = u32[] partition-id()\n"
+        "  s = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={{1}}\n"
+        "  r = s32[] reshape(s)\n  f = {0}[] convert(r)\n"
+        "  fb = {0}[4] broadcast(f), dimensions={{}}\n  i = {0}[4] add(n, fb)\n"
+        "  is = f32[4] convert(i)\n  k = f32[3] iota(), iota_dimension=0\n"
+        "  ib = f32[4,3] broadcast(is), dimensions={{0}}\n"
+        "  kb = f32[4,3] broadcast(k), dimensions={{1}}\n  a = f32[4,3] multiply(ib, kb)\n"
+        "  c = f32[4,3] cosine(a)\n  e = f32[4,6] concatenate(c, c), dimensions={{1}}\n"
+        "  ROOT y = f32[4,6] multiply(x, e)\n",
+        type);
+    return Pair{before, after, "a. -> a."};
+  };
+  check_related({pair("f32"), pair("bf16"), pair("s32")}, {{0, "{0, 0, 4, 4}", "{0, 4, 0, 4}"},
+                                                           {0, "{0, 0, 4, 4}", "{0, 0, 3, 3}"},
+                                                           {0, "{0, 0, 4, 4}", "{0, 0, 5, 5}"},
+                                                           {0, "{0, 0, 4, 4}", "{0, 0, -4, -4}"},
+                                                           {0, "add(n, fb)", "subtract(n, fb)"},
+                                                           {0, "add(n, fb)", "multiply(n, fb)"},
+                                                           {0, "convert(r)", "bitcast-convert(r)"},
+                                                           {1, "{0, 0, 4, 4}", "{4, 4, 0, 0}"},
+                                                           {2, "{0, 0, 4, 4}", "{0, 0, 3, 3}"}});
+}
+
 }  // namespace
 }  // namespace p2::hlo

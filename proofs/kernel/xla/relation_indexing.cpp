@@ -199,7 +199,10 @@ std::optional<Fact> RelatedModules::scatter(const Node& node, const Form& form, 
 std::optional<Index> RelatedModules::one_number(std::size_t node) const {
   while (!has_numbers(node)) {
     const Node& here = local_.nodes.at(node);
-    if (!is_one_of(here.instruction->opcode, {"broadcast", "reshape", "transpose"}))
+    // As real numbers integers are what they are.
+    const bool is_real = here.instruction->opcode == "convert" && here.shape.type.is_float() &&
+                         local_.nodes[here.operands[0]].shape.type.is_integer();
+    if (!is_real && !is_one_of(here.instruction->opcode, {"broadcast", "reshape", "transpose"}))
       return std::nullopt;
     node = here.operands[0];
   }
@@ -278,7 +281,8 @@ std::optional<Fact> RelatedModules::by_number(const Node& node, const Form& form
                                               const Fact& fact) {
   const auto numbers = one_number(node.operands[1]);
   const Type& type = local_.nodes[node.operands[0]].shape.type;
-  if (!numbers || fact.partial || !type.is_integer()) return std::nullopt;
+  const bool is_number = type.is_integer() || (type.is_float() && form.opcode == "add");
+  if (!numbers || fact.partial || !is_number) return std::nullopt;
   // Numbers and sums of them are far from where the type wraps around.
   const std::int64_t most = std::int64_t{1} << std::min(type.bits - 2, 40);
   if (std::any_of(numbers->begin(), numbers->end(),

@@ -423,7 +423,7 @@ std::optional<std::size_t> Tensors::dynamic_slice_of_moved(
 std::optional<std::size_t> Tensors::counted(std::size_t number) const {
   const Tensor& known = at(number);
   const Tensor& line = known.form.opcode == "broadcast" ? at(known.operands[0]) : known;
-  if (line.form.opcode != "iota" || line.kind == "float") return std::nullopt;
+  if (line.form.opcode != "iota") return std::nullopt;
   const std::int64_t along = line.form.numbers[0][0];
   return static_cast<std::size_t>(&line == &known ? along
                                                   : element_of(known.form.numbers[0], along));

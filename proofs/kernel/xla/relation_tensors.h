@@ -126,7 +126,7 @@ class Tensors {
   bool is_neutral(std::string_view by, std::size_t number) const;
   /// The integer that all elements are.
   std::optional<std::int64_t> integer(std::size_t number) const;
-  /// The dimension along which every element of an integer tensor is its index.
+  /// The dimension along which every element of a tensor is its index.
   std::optional<std::size_t> counted(std::size_t number) const;
 
  private:
