@@ -103,6 +103,15 @@ TEST_CASE("a collective of a large module that is too much, or over other groups
         "axis model as the groups of y");
 }
 
+TEST_CASE("so it is where both modules are partitioned") {
+  const TemporaryFile first(after(), ".hlo");
+  const TemporaryFile file(replaced(after(), kReduce, "copy(p)"), ".hlo");
+  const Ran ran = run({"check", "--before", first.path(), "--after", file.path()});
+  CHECK(ran.exit == kRefuted);
+  CHECK(ran.out.find("An all-reduce (add) over {0,1,2,3} {4,5,6,7} after p (line ") !=
+        std::string::npos);
+}
+
 TEST_CASE("a large module that is wrong otherwise has no repair, but a place where it is") {
   const auto result = answer_of(replaced(after(), "tanh(h)", "cosine(h)")).result;
   CHECK(result.at("verdict") != "valid");

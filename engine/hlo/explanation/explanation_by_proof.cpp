@@ -63,26 +63,45 @@ class ProofEnd {
 
   /// Changes of collectives near the end, until `visit` returns false.
   void for_each_repair(std::uint32_t end, const std::function<bool(Repair&&)>& visit) const {
+    bool goes_on = true;
+    const auto offer = [&](const auto& make) {
+      if (!goes_on) return;
+      if (auto repair = make()) goes_on = visit(std::move(*repair));
+    };
     const std::vector<std::uint32_t> near = near_to(end);
+    std::vector<const Instruction*> collectives;
     for (const std::uint32_t each : near) {
-      if (!is_collective(base_opcode(trace_.arrays[each].instruction->opcode))) continue;
-      if (!without(*trace_.arrays[each].instruction, visit)) return;
+      const Instruction* instruction = trace_.arrays[each].instruction;
+      if (is_collective(base_opcode(instruction->opcode))) collectives.push_back(instruction);
     }
+    for (const Instruction* each : collectives) offer([&] { return without(module_, *each); });
     // Where parts come from first.
     for (const std::uint32_t each : std::set<std::uint32_t>(near.begin(), near.end())) {
       const auto element = first_element(each);
       if (!element || element->reducer == Reducer::Unknown) continue;
       const std::vector<Groups> own = {element->groups};
       for (const Groups& groups : element->groups.empty() ? groups_ : own) {
-        if (!reduced(each, element->reducer, groups, visit)) return;
+        offer([&] {
+          return with_reduction(module_, *trace_.arrays[each].instruction, element->reducer, groups,
+                                over(groups));
+        });
       }
     }
-    for (const std::uint32_t each : near) {
-      const Instruction& instruction = *trace_.arrays[each].instruction;
-      if (!is_collective(base_opcode(instruction.opcode)) || !instruction.attributes.pairs.empty())
-        continue;
+    for (const Instruction* each : collectives) {
+      if (!each->attributes.pairs.empty()) continue;
+      for (const Groups& groups : groups_)
+        offer([&] { return with_groups(module_, *each, groups, over(groups)); });
+    }
+    // Where devices have tensors of their own, nothing is known to be a part of a sum.
+    std::vector<std::uint32_t> close = trace_.arrays[end].operands;
+    close.push_back(end);
+    for (const std::uint32_t each : close) {
+      const TracedArray& array = trace_.arrays[each];
+      if (!array.depends_on_inputs || !array.shape.type.is_float() || is_partial(each)) continue;
       for (const Groups& groups : groups_) {
-        if (!regrouped(instruction, groups, visit)) return;
+        offer([&] {
+          return with_reduction(module_, *array.instruction, Reducer::Add, groups, over(groups));
+        });
       }
     }
   }
@@ -155,59 +174,6 @@ class ProofEnd {
   std::string over(const Groups& groups) const {
     const std::string axes = axes_text(groups, mesh_);
     return axes.empty() ? groups_text(groups) : axes;
-  }
-
-  /// Whether to go on.
-  template <typename Change>
-  bool attempt(const Instruction& instruction, const std::string& words, bool is_missing,
-               const Groups& groups, const Change& change,
-               const std::function<bool(Repair&&)>& visit) const {
-    const auto place = place_of(module_, &instruction);
-    if (!place) return true;
-    Repair repair{&instruction, words, is_missing, groups, module_};
-    Computation& computation = repair.module.computations[place->computation];
-    return !change(repair.module, computation, *place) || visit(std::move(repair));
-  }
-
-  bool without(const Instruction& instruction, const std::function<bool(Repair&&)>& visit) const {
-    return attempt(
-        instruction, fmt::format("{} without {}", instruction.opcode, instruction.name), false, {},
-        [&](Module&, Computation& in, const Place& place) {
-          if (!makes_same_shape(in, instruction)) return false;
-          make_copy(in.instructions[place.instruction]);
-          return true;
-        },
-        visit);
-  }
-
-  bool reduced(std::uint32_t number, Reducer reducer, const Groups& groups,
-               const std::function<bool(Repair&&)>& visit) const {
-    const Instruction& of = *trace_.arrays[number].instruction;
-    if (of.shape.is_tuple) return true;
-    return attempt(
-        of,
-        fmt::format("an all-reduce ({}) over {} after {}", to_string(reducer), over(groups),
-                    of.name),
-        true, groups,
-        [&](Module& module, Computation&, const Place& place) {
-          Instruction added = all_reduce(module, of, place.instruction, reducer, groups);
-          insert_after(module.computations[place.computation], place.instruction,
-                       {std::move(added)});
-          return true;
-        },
-        visit);
-  }
-
-  bool regrouped(const Instruction& instruction, const Groups& groups,
-                 const std::function<bool(Repair&&)>& visit) const {
-    return attempt(
-        instruction, fmt::format("{} as the groups of {}", over(groups), instruction.name), false,
-        groups,
-        [&](Module&, Computation& in, const Place& place) {
-          set_groups(in.instructions[place.instruction], groups);
-          return true;
-        },
-        visit);
   }
 
   Trace trace_;

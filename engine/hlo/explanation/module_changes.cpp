@@ -79,6 +79,44 @@ bool makes_same_shape(const Computation& computation, const Instruction& instruc
              instruction.shape.array.sizes;
 }
 
+std::optional<Repair> without(const Module& module, const Instruction& instruction) {
+  const auto place = place_of(module, &instruction);
+  if (!place || !makes_same_shape(module.computations[place->computation], instruction)) return {};
+  Repair repair{&instruction,
+                fmt::format("{} without {}", instruction.opcode, instruction.name),
+                false,
+                {},
+                module};
+  make_copy(repair.module.computations[place->computation].instructions[place->instruction]);
+  return repair;
+}
+
+std::optional<Repair> with_groups(const Module& module, const Instruction& collective,
+                                  const Groups& groups, const std::string& over) {
+  const auto place = place_of(module, &collective);
+  if (!place) return {};
+  Repair repair{&collective, fmt::format("{} as the groups of {}", over, collective.name), false,
+                groups, module};
+  set_groups(repair.module.computations[place->computation].instructions[place->instruction],
+             groups);
+  return repair;
+}
+
+std::optional<Repair> with_reduction(const Module& module, const Instruction& instruction,
+                                     Reducer reducer, const Groups& groups,
+                                     const std::string& over) {
+  const auto place = place_of(module, &instruction);
+  if (!place || instruction.shape.is_tuple) return {};
+  Repair repair{&instruction,
+                fmt::format("an all-reduce ({}) over {} after {}", to_string(reducer), over,
+                            instruction.name),
+                true, groups, module};
+  Instruction added = all_reduce(repair.module, instruction, place->instruction, reducer, groups);
+  insert_after(repair.module.computations[place->computation], place->instruction,
+               {std::move(added)});
+  return repair;
+}
+
 void make_copy(Instruction& instruction) {
   instruction.opcode = "copy";
   instruction.operands.resize(1);

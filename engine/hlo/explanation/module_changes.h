@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/hlo/explanation/related_modules.h"
@@ -33,6 +34,18 @@ Instruction all_reduce(Module& module, const Instruction& of, std::uint32_t oper
 void set_groups(Instruction& instruction, const Groups& groups);
 
 bool makes_same_shape(const Computation& computation, const Instruction& instruction);
+
+// Repairs at an instruction of a module; nothing where it cannot be changed so. `over`: the groups
+// in words.
+
+/// A copy of its first operand in place of a collective or a scaling.
+std::optional<Repair> without(const Module& module, const Instruction& instruction);
+std::optional<Repair> with_groups(const Module& module, const Instruction& collective,
+                                  const Groups& groups, const std::string& over);
+/// An all-reduce of what it makes.
+std::optional<Repair> with_reduction(const Module& module, const Instruction& instruction,
+                                     Reducer reducer, const Groups& groups,
+                                     const std::string& over);
 
 /// The instruction becomes a copy of its first operand.
 void make_copy(Instruction& instruction);

@@ -90,6 +90,12 @@ class RepairSearch {
     goes_on_ = visit_(std::move(repair));
   }
 
+  template <typename Make>
+  void offer(const Make& make) {
+    if (!goes_on_) return;
+    if (auto repair = make()) goes_on_ = visit_(std::move(*repair));
+  }
+
   std::string all_reduce_words(Reducer reducer, const Groups& groups,
                                const std::string& after) const {
     return fmt::format("an all-reduce ({}) over {} after {}", to_string(reducer),
@@ -108,15 +114,10 @@ class RepairSearch {
     const auto& holding = modules_.holding(number);
     if (!holding || holding->reducer == Reducer::Unknown || !is_result(array)) return;
     const Instruction& of = *array.instruction;
-    attempt(
-        of, all_reduce_words(holding->reducer, holding->groups, of.name), holding->groups,
-        [&](Module& module, Computation&, std::uint32_t i) {
-          Instruction added = all_reduce(module, of, i, holding->reducer, holding->groups);
-          insert_after(module.computations[place_of(modules_.subject(), &of)->computation], i,
-                       {std::move(added)});
-          return true;
-        },
-        true);
+    offer([&] {
+      return with_reduction(modules_.subject(), of, holding->reducer, holding->groups,
+                            modules_.over(holding->groups));
+    });
   }
 
   /// Devices hold parts of a reduction, and what is computed of them is reduced: reduces before.
@@ -171,12 +172,7 @@ class RepairSearch {
   void remove(const Instruction& instruction) {
     const bool is_scaling = instruction.opcode == "multiply" || instruction.opcode == "divide";
     if (!is_scaling && !is_collective(base_opcode(instruction.opcode))) return;
-    attempt(instruction, fmt::format("{} without {}", instruction.opcode, instruction.name), {},
-            [&](Module&, Computation& in, std::uint32_t i) {
-              if (!makes_same_shape(in, instruction)) return false;
-              make_copy(in.instructions[i]);
-              return true;
-            });
+    offer([&] { return without(modules_.subject(), instruction); });
   }
 
   void regroup(const Instruction& instruction) {
@@ -184,12 +180,9 @@ class RepairSearch {
       return;
     }
     for (const Groups& groups : modules_.groups()) {
-      attempt(instruction,
-              fmt::format("{} as the groups of {}", modules_.over(groups), instruction.name),
-              groups, [&](Module&, Computation& in, std::uint32_t i) {
-                set_groups(in.instructions[i], groups);
-                return true;
-              });
+      offer([&] {
+        return with_groups(modules_.subject(), instruction, groups, modules_.over(groups));
+      });
     }
   }
 
@@ -329,15 +322,9 @@ class RepairSearch {
     const Instruction& of = *array.instruction;
     if (!is_result(array) || !array.shape.type.is_float()) return;
     for (const Groups& groups : modules_.groups()) {
-      attempt(
-          of, all_reduce_words(Reducer::Add, groups, of.name), groups,
-          [&](Module& module, Computation&, std::uint32_t i) {
-            Instruction added = all_reduce(module, of, i, Reducer::Add, groups);
-            insert_after(module.computations[place_of(modules_.subject(), &of)->computation], i,
-                         {std::move(added)});
-            return true;
-          },
-          true);
+      offer([&] {
+        return with_reduction(modules_.subject(), of, Reducer::Add, groups, modules_.over(groups));
+      });
     }
   }
 
