@@ -413,11 +413,17 @@ std::optional<hlo::Explanation> explanation_of_end(const std::shared_ptr<const h
   const auto is_related = [&](const hlo::Module& changed) -> std::optional<bool> {
     bytes += texts.before.size() + texts.after.size();
     if (bytes > kMaxRepairBytes) return std::nullopt;
-    CertifiedModules modules = certified_modules(texts, subject, decision.devices, limits);
-    (is_of_before ? modules.before : modules.after) = hlo::canonical_text(changed);
-    return related_certificate(modules, relation, decision.devices,
-                               equal_constants(texts, relation), {}, limits)
-               .index() == 0;
+    try {
+      CertifiedModules modules = certified_modules(texts, subject, decision.devices, limits);
+      (is_of_before ? modules.before : modules.after) = hlo::canonical_text(changed);
+      return related_certificate(modules, relation, decision.devices,
+                                 equal_constants(texts, relation), {}, limits)
+                 .index() == 0;
+    } catch (const LimitReached&) {
+      return std::nullopt;
+    } catch (const hlo::NoCanonicalText&) {
+      return std::nullopt;
+    }
   };
   std::optional<hlo::Explanation> explanation;
   with_held_arrays_of(
