@@ -523,9 +523,16 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   std::optional<hlo::Explanation> explanation;
   if (module) explanation = hlo::explain(*first, *module, check.decision, limits);
   const bool is_traced = explanation.has_value();
-  if (module && !is_traced && programs.empty())
-    explanation = explanation_of_end(first, module, {after, before, {}}, texts, related,
-                                     check.decision, limits);
+  if (module && programs.empty() && !(is_traced && explanation->repair)) {
+    auto end = explanation_of_end(first, module, {after, before, {}}, texts, related,
+                                  check.decision, limits);
+    if (!is_traced) {
+      explanation = std::move(end);
+    } else if (end && end->repair) {
+      explanation->repair = std::move(end->repair);
+      explanation->is_on_blocks = false;
+    }
+  }
   if (!is_traced) add_end_of_relation(related, texts, after, !explanation, check);
   if (explanation) add_explanation(*explanation, texts, check);
   if (module && question.request.explain) {
