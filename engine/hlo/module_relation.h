@@ -133,6 +133,8 @@ struct ModuleRelation {
 
   bool is_partitioned() const { return before == Form::Partitioned && after == before; }
   bool is_mixed() const { return before != after; }
+  /// The module before is partitioned, and the one after is not.
+  bool is_reversed() const { return is_mixed() && before == Form::Partitioned; }
 };
 
 /// Finds the relation from the shardings of the modules: those of the global module's parameters

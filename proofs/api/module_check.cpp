@@ -5,25 +5,19 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <memory>
-#include <sstream>
 #include <tuple>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "encodings/z3/queries.h"
 #include "engine/base/files.h"
 #ifdef P2_HAS_PROTOBUF
 #include "engine/hlo/binary/binary_module.h"
 #endif
-#include "engine/hlo/explanation/explanation.h"
 #include "engine/hlo/text/hlo_text.h"
 #include "p2/compare.h"
 #include "p2/version.h"
-#include "proofs/certificate/subject_certificates.h"
 
 namespace p2 {
 namespace {
@@ -174,27 +168,11 @@ std::string certified_text(const std::string& file, const std::string& text,
   return hlo::canonical_text(module);
 }
 
-/// Throws NoCanonicalText.
-CertifiedModules certified_modules(const ModuleTexts& texts, const ModuleSubject& subject,
-                                   const hlo::Devices& devices, const Limits& limits) {
-  CertifiedModules modules{certified_text(subject.before, texts.before, devices, limits),
-                           certified_text(subject.file, texts.after, devices, limits)};
-  for (const auto& [key, file, text] : {std::tuple("before", &subject.before, &texts.before),
-                                        {"after", &subject.file, &texts.after}}) {
-    if (is_certified_itself(*text) && !texts.binary.contains(*file)) continue;
-    modules.written_from[key] = std::filesystem::path(*file).filename().string();
-  }
-  return modules;
-}
-
 Provenance provenance_of(const CheckQuestion& question) {
   return {{{"p2-verify", build_info().version}},
           {{"engine", question.request.engine}},
           question.options.seed};
 }
-
-/// The certificate by a relation at every node, if one was tried, or why there is none.
-using Related = std::optional<std::variant<CertificateFiles, std::string>>;
 
 /// Bytes of text of one module on 64 devices that take as long as so many on others.
 std::size_t relating_work(std::size_t text_bytes, std::size_t devices) {
@@ -267,47 +245,6 @@ Evidence certify(const ModuleTexts& texts, const ModuleSubject& subject,
   }
 }
 
-/// Where a relation ends, with the line of the instruction, if the text has it under this name.
-std::string with_line(const std::string& where, const std::string& file, const std::string& text) {
-  const std::size_t space = where.rfind(' ');
-  if (where.find(" is related up to ") == std::string::npos) return where;
-  const std::string name = where.substr(space + 1);
-  std::istringstream lines(text);
-  std::string line;
-  for (std::size_t number = 1; std::getline(lines, line); ++number) {
-    std::string_view rest(line);
-    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-    if (rest.starts_with("ROOT ")) rest.remove_prefix(5);
-    if (rest.starts_with('%')) rest.remove_prefix(1);
-    if (rest.starts_with(name) && rest.substr(name.size()).starts_with(" = "))
-      return fmt::format("{} ({}:{})", where, file, number);
-  }
-  return where;
-}
-
-/// The reason why no relation was found at every node, with its line; nothing where none was asked
-/// for.
-std::optional<std::string> end_of_relation(const Related& related, const ModuleTexts& texts,
-                                           const std::string& file) {
-  if (!related || related->index() != 1) return std::nullopt;
-  const std::string& where = std::get<1>(*related);
-  return texts.binary.contains(file) ? where : with_line(where, file, texts.after);
-}
-
-/// Of a difference that is not traced to an instruction, as that would take too long, where the
-/// relation ends.
-void add_end_of_relation(const Related& related, const ModuleTexts& texts, const std::string& file,
-                         bool is_said, ModuleCheck& check) {
-  const auto where = end_of_relation(related, texts, file);
-  if (check.decision.outcome != Outcome::Refuted || !where ||
-      where->find(" is related up to ") == std::string::npos)
-    return;
-  check.shown.json.add("relation_ends", *where);
-  if (!is_said) return;
-  check.shown.text.push_back(
-      Paragraph{fmt::format("Tensors of the modules are related as far as this: {}.", *where)});
-}
-
 template <typename Decide>
 ModuleCheck answer(ModuleSubject subject, const CheckQuestion& question, const Decide& decide,
                    const ModuleTexts& texts = {}, const Related& related = {}) {
@@ -354,100 +291,6 @@ std::vector<hlo::PlacedFile> programs_of(const std::string& after, const CheckRe
   }
   options.devices = {1, devices};
   return programs;
-}
-
-/// A relation that is given says that constants of one name are equal, also if they are printed
-/// without their elements.
-std::vector<std::string> equal_constants(const ModuleTexts& texts,
-                                         const hlo::ModuleRelation& relation) {
-  if (!relation.is_given) return {};
-  return common_elided_constants(texts.before, texts.after);
-}
-
-/// In the order of the relation.
-CertifiedPrograms certified_programs(const ModuleTexts& texts,
-                                     const std::vector<hlo::PlacedFile>& programs) {
-  CertifiedPrograms certified{texts.before, {}};
-  for (const hlo::PlacedFile& program : programs)
-    certified.programs.push_back(texts.of(program.file));
-  return certified;
-}
-
-/// Calls `use` with how devices hold arrays of two modules, or of programs.
-void with_held_arrays_of(const hlo::Module& after, const ModuleSubject& subject,
-                         const ModuleTexts& texts, const std::vector<hlo::PlacedFile>& programs,
-                         const ModuleDecision& decision, const Limits& limits,
-                         const std::function<void(const hlo::HeldArrays&)>& use) {
-  try {
-    const hlo::ModuleRelation& relation = *decision.relation;
-    const auto problem =
-        programs.empty() ? problem_of(certified_modules(texts, subject, decision.devices, limits),
-                                      relation, decision.devices, equal_constants(texts, relation))
-                         : problem_of(certified_programs(texts, programs), after, relation);
-    with_held_arrays(problem.value_or(CertificateFiles{}), !programs.empty(), limits, use);
-  } catch (const hlo::NoCanonicalText&) {
-  } catch (const hlo::IllFormed&) {
-  } catch (const LimitReached&) {
-  }
-}
-
-/// Bytes of text that are related anew, all together, to find what would make modules equal.
-constexpr std::size_t kMaxRepairBytes = std::size_t{32} << 20U;
-
-/// Where the relation of two modules ends, if they are too large for an explanation by execution,
-/// and with which change there is one at every node.
-std::optional<hlo::Explanation> explanation_of_end(const std::shared_ptr<const hlo::Module>& before,
-                                                   const std::shared_ptr<const hlo::Module>& after,
-                                                   const ModuleSubject& subject,
-                                                   const ModuleTexts& texts, const Related& related,
-                                                   const ModuleDecision& decision,
-                                                   const Limits& limits) {
-  const bool is_wanted =
-      decision.outcome == Outcome::Refuted || decision.outcome == Outcome::Undecided;
-  if (!is_wanted || !decision.relation || !related || related->index() != 1) return std::nullopt;
-  const std::string& where = std::get<1>(*related);
-  if (where.find(" is related up to ") == std::string::npos) return std::nullopt;
-  const hlo::ModuleRelation& relation = *decision.relation;
-  const bool is_of_before = relation.is_mixed() && relation.before == hlo::Form::Partitioned;
-  std::size_t bytes = 0;
-  const auto is_related = [&](const hlo::Module& changed) -> std::optional<bool> {
-    bytes += texts.before.size() + texts.after.size();
-    if (bytes > kMaxRepairBytes) return std::nullopt;
-    try {
-      CertifiedModules modules = certified_modules(texts, subject, decision.devices, limits);
-      (is_of_before ? modules.before : modules.after) = hlo::canonical_text(changed);
-      return related_certificate(modules, relation, decision.devices,
-                                 equal_constants(texts, relation), {}, limits)
-                 .index() == 0;
-    } catch (const LimitReached&) {
-      return std::nullopt;
-    } catch (const hlo::NoCanonicalText&) {
-      return std::nullopt;
-    }
-  };
-  std::optional<hlo::Explanation> explanation;
-  with_held_arrays_of(
-      *after, subject, texts, {}, decision, limits, [&](const hlo::HeldArrays& held) {
-        explanation = hlo::explain_end(before, after, decision, where.substr(where.rfind(' ') + 1),
-                                       held, limits, is_related);
-      });
-  return explanation;
-}
-
-/// Which devices' pieces make up an element: by execution, or of larger modules by what a proof
-/// knows. Empty where the modules have no data flow.
-std::string drawing_of(const std::shared_ptr<const hlo::Module>& before,
-                       const std::shared_ptr<const hlo::Module>& after,
-                       const ModuleSubject& subject, const ModuleTexts& texts,
-                       const std::vector<hlo::PlacedFile>& programs, const ModuleDecision& decision,
-                       const Limits& limits) {
-  std::string drawing = hlo::draw_output(*before, *after, decision, limits);
-  if (!drawing.empty() || !decision.relation) return drawing;
-  with_held_arrays_of(*after, subject, texts, programs, decision, limits,
-                      [&](const hlo::HeldArrays& held) {
-                        drawing = hlo::draw_output(before, after, decision, held, limits);
-                      });
-  return drawing;
 }
 
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
@@ -520,33 +363,40 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   };
   ModuleCheck check = answer({after, before, {}}, question, decide, texts, related);
   if (module && programs.empty()) add_source(*module, texts.after, check);
-  std::optional<hlo::Explanation> explanation;
-  if (module) explanation = hlo::explain(*first, *module, check.decision, limits);
-  const bool is_traced = explanation.has_value();
-  if (module && programs.empty() && !(is_traced && explanation->repair)) {
-    auto end = explanation_of_end(first, module, {after, before, {}}, texts, related,
-                                  check.decision, limits);
-    if (!is_traced) {
-      explanation = std::move(end);
-    } else if (end && end->repair) {
-      explanation->repair = std::move(end->repair);
-      explanation->is_on_blocks = false;
-    }
-  }
-  if (!is_traced) add_end_of_relation(related, texts, after, !explanation, check);
-  if (explanation) add_explanation(*explanation, texts, check);
-  if (module && question.request.explain) {
-    const std::string drawing =
-        drawing_of(first, module, {after, before, {}}, texts, programs, check.decision, limits);
-    check.shown.text.push_back(
-        drawing.empty()
-            ? Document::Block(Paragraph{"The modules are not understood for a drawing."})
-            : Preformatted{drawing});
+  if (module) {
+    explain_comparison({first, module, {after, before, {}}, texts, programs}, related,
+                       question.request.explain, limits, check);
   }
   return check;
 }
 
 }  // namespace
+
+CertifiedModules certified_modules(const ModuleTexts& texts, const ModuleSubject& subject,
+                                   const hlo::Devices& devices, const Limits& limits) {
+  CertifiedModules modules{certified_text(subject.before, texts.before, devices, limits),
+                           certified_text(subject.file, texts.after, devices, limits)};
+  for (const auto& [key, file, text] : {std::tuple("before", &subject.before, &texts.before),
+                                        {"after", &subject.file, &texts.after}}) {
+    if (is_certified_itself(*text) && !texts.binary.contains(*file)) continue;
+    modules.written_from[key] = std::filesystem::path(*file).filename().string();
+  }
+  return modules;
+}
+
+std::vector<std::string> equal_constants(const ModuleTexts& texts,
+                                         const hlo::ModuleRelation& relation) {
+  if (!relation.is_given) return {};
+  return common_elided_constants(texts.before, texts.after);
+}
+
+CertifiedPrograms certified_programs(const ModuleTexts& texts,
+                                     const std::vector<hlo::PlacedFile>& programs) {
+  CertifiedPrograms certified{texts.before, {}};
+  for (const hlo::PlacedFile& program : programs)
+    certified.programs.push_back(texts.of(program.file));
+  return certified;
+}
 
 std::string module_text(const std::string& file, std::string bytes, const Limits& limits) {
   if (!hlo::is_binary_module(bytes)) return bytes;

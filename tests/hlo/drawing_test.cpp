@@ -49,6 +49,18 @@ TEST_CASE("a drawing by a proof is the one by execution") {
   CHECK(drawn > 30);
 }
 
+TEST_CASE("modules without outputs are not drawn") {
+  const TemporaryFile before(
+      before_text(
+          "  x = f32[8] parameter(0), sharding={devices=[2]<=[2]}\n  ROOT t = () tuple()\n"),
+      ".hlo");
+  const TemporaryFile after(after_text("  x = f32[4] parameter(0)\n  ROOT t = () tuple()\n"),
+                            ".hlo");
+  const Ran ran = run({"check", "--before", before.path(), "--after", after.path(), "--explain"});
+  CHECK(ran.exit == kEstablished);
+  CHECK(ran.out.ends_with("The modules are not understood for a drawing.\n"));
+}
+
 TEST_CASE("where one element comes from is where all do") {
   const std::vector<std::string> lines = {"r = f32[6,4] reshape(x)",
                                           "r = f32[4,6]{0,1} bitcast(x)",

@@ -1,6 +1,6 @@
 // Which devices' pieces make up one element of an output.
 
-#include "engine/hlo/explanation/drawing.h"
+#include "engine/hlo/explanation/explanation.h"
 
 #include <algorithm>
 #include <compare>
@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/hlo/explanation/related_modules.h"
+#include "engine/hlo/flow.h"
 #include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/local_operations.h"
@@ -21,7 +23,25 @@ constexpr int kMaxDepth = 12;
 constexpr std::size_t kMaxLines = 40;
 constexpr std::size_t kMaxMembers = 8;
 
-using Index = DrawnModule::Index;
+using Index = std::vector<std::int64_t>;
+
+/// A module of which an element is drawn, and what is known of its arrays.
+struct DrawnModule {
+  const Module& subject;
+  const Devices& devices;
+  const Trace& trace;
+  const char* other_word;  ///< `before` or `after`, which the other module is
+  const HeldArrays& held;
+
+  const TracedArray& array(std::uint32_t number) const { return trace.arrays[number]; }
+};
+
+/// An element of an output on a device, by its index there; without one the first.
+struct OutputElement {
+  std::size_t output = 0;
+  std::uint32_t device = 0;
+  Index index = {};
+};
 
 /// An element of an array on a device.
 struct Element {
@@ -31,10 +51,19 @@ struct Element {
   auto operator<=>(const Element&) const = default;
 };
 
+/// A tree of the operations that make up an element, back to products, reductions and
+/// parameters, with the devices on which they run:
+///
+///     output 0 [0,0] on device 0
+///     └ device 0: y[0,0] = add, y[0,0] before
+///       ├ device 0: x[0,0] = parameter, x[0,0] before
+///       └ device 0: down[0,0] = all-reduce (add), down[0,0] before
+///         ├ device 0: part[0,0] = dot over 0:4 of dimension 1 of active before, …
+///         └ device 1: part[0,0] = dot over 4:8 of dimension 1 of active before, …
 class Drawing {
  public:
-  explicit Drawing(DrawnModule& modules) : modules_(modules) {
-    for (const TracedArray& array : modules.arrays()) {
+  explicit Drawing(const DrawnModule& module) : module_(module) {
+    for (const TracedArray& array : module.trace.arrays) {
       const bool receives = moves_between_devices(*array.instruction);
       communicates_.push_back(receives || std::ranges::any_of(array.operands, [&](auto each) {
                                 return communicates_[each];
@@ -43,8 +72,8 @@ class Drawing {
   }
 
   std::string draw(std::uint32_t array, const OutputElement& from) {
-    const Index& sizes = modules_.array(array).shape.sizes;
-    if (modules_.array(array).shape.elements() == 0) return {};
+    const Index& sizes = module_.array(array).shape.sizes;
+    if (module_.array(array).shape.elements() == 0) return {};
     const Index index = from.index.size() == sizes.size() ? from.index : Index(sizes.size(), 0);
     const Element element{array, from.device,
                           interpreter::offset_of(index, interpreter::strides_of(sizes))};
@@ -63,11 +92,11 @@ class Drawing {
     if (lines_++ >= kMaxLines) return;
     std::string moved;
     element = origin(element, moved);
-    const TracedArray& array = modules_.array(element.array);
+    const TracedArray& array = module_.array(element.array);
     const Instruction& instruction = *array.instruction;
     const Index index = interpreter::index_of(element.number, array.shape.sizes);
     std::string line;
-    if (modules_.devices().count() > 1) line += fmt::format("device {}: ", element.device);
+    if (module_.devices.count() > 1) line += fmt::format("device {}: ", element.device);
     line += fmt::format("{}[{}]{}", instruction.name, fmt::join(index, ","), moved);
     const std::string inner = prefix + (is_last ? "  " : "│ ");
     const std::string branch = prefix + (is_last ? "└ " : "├ ");
@@ -102,14 +131,14 @@ class Drawing {
   }
 
   std::string_view reducer_text(const Instruction& instruction) const {
-    return to_string(reducer_of(modules_.subject().computations[instruction.called[0]]));
+    return to_string(reducer_of(module_.subject.computations[instruction.called[0]]));
   }
 
   /// The element that is moved here, through operations that only move elements.
   Element origin(Element element, std::string& moved) const {
     std::vector<std::string> steps;
     while (const auto source = source_of(element)) {
-      const Instruction& instruction = *modules_.array(element.array).instruction;
+      const Instruction& instruction = *module_.array(element.array).instruction;
       if (moves_between_devices(instruction)) steps.push_back(instruction.name);
       element = *source;
     }
@@ -119,9 +148,9 @@ class Drawing {
 
   /// Where an element is moved from by its instruction; nothing for what computes.
   std::optional<Element> source_of(const Element& element) const {
-    const TracedArray& array = modules_.array(element.array);
+    const TracedArray& array = module_.array(element.array);
     const Instruction& instruction = *array.instruction;
-    const auto operand = [&](std::size_t k) { return modules_.array(array.operands.at(k)); };
+    const auto operand = [&](std::size_t k) { return module_.array(array.operands.at(k)); };
     if (array.operands.empty()) return std::nullopt;
     const std::string_view opcode = base_opcode(instruction.opcode);
     if (moves_between_devices(instruction)) return moved_by_collective(element);
@@ -147,7 +176,7 @@ class Drawing {
       return at(element, 1, index);
     }
     std::vector<ArrayShape> shapes;
-    for (const std::uint32_t each : array.operands) shapes.push_back(modules_.array(each).shape);
+    for (const std::uint32_t each : array.operands) shapes.push_back(module_.array(each).shape);
     const auto source = interpreter::source_of(instruction, shapes, array.shape, element.number);
     if (!source) return std::nullopt;
     return Element{array.operands.at(static_cast<std::size_t>(source->operand)), element.device,
@@ -161,19 +190,20 @@ class Drawing {
   }
 
   Element at(const Element& element, std::size_t operand, const Index& index) const {
-    const std::uint32_t array = modules_.array(element.array).operands[operand];
-    const Index strides = interpreter::strides_of(modules_.array(array).shape.sizes);
+    const std::uint32_t array = module_.array(element.array).operands[operand];
+    const Index strides = interpreter::strides_of(module_.array(array).shape.sizes);
     return {array, element.device, interpreter::offset_of(index, strides)};
   }
 
   /// The start of a dynamic slice, clamped; nothing if it depends on inputs.
   std::optional<Index> start_index(const Element& element, std::size_t first, const Index& sizes,
                                    const Index& window) const {
-    const TracedArray& array = modules_.array(element.array);
+    const TracedArray& array = module_.array(element.array);
     Index start;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (first + i >= array.operands.size()) return std::nullopt;
-      const auto value = modules_.number(array.operands[first + i], element.device);
+      const auto value =
+          module_.held.number(array_on(module_.trace, array.operands[first + i], element.device));
       if (!value) return std::nullopt;
       start.push_back(std::clamp<std::int64_t>(*value, 0, sizes[i] - window[i]));
     }
@@ -181,20 +211,19 @@ class Drawing {
   }
 
   std::optional<Element> moved_by_collective(const Element& element) const {
-    const TracedArray& array = modules_.array(element.array);
+    const TracedArray& array = module_.array(element.array);
     const Instruction& instruction = *array.instruction;
     const std::string_view opcode = base_opcode(instruction.opcode);
     const auto operand = communicated(array);
     if (!operand) return std::nullopt;
     const std::uint32_t from = array.operands[*operand];
-    const Collective collective =
-        resolve(instruction, modules_.subject().language, modules_.devices());
+    const Collective collective = resolve(instruction, module_.subject.language, module_.devices);
     if (opcode == "collective-permute" || opcode == kMatchedReceive) {
       const std::uint32_t source = collective.source[element.device];
       if (source == kNone) return std::nullopt;
       return Element{from, source, element.number};
     }
-    const Index& own = modules_.array(from).shape.sizes;
+    const Index& own = module_.array(from).shape.sizes;
     Index index = interpreter::index_of(element.number, array.shape.sizes);
     const auto& along = instruction.attributes.dimensions;
     if (collective.group[element.device] == kNone) return std::nullopt;
@@ -232,15 +261,14 @@ class Drawing {
   /// What an element is computed from, one element each; empty for products, reductions and what
   /// is given.
   std::vector<Element> parts_of(const Element& element) const {
-    const TracedArray& array = modules_.array(element.array);
+    const TracedArray& array = module_.array(element.array);
     const Instruction& instruction = *array.instruction;
     const std::string_view opcode = base_opcode(instruction.opcode);
     std::vector<Element> parts;
     const auto operand = is_reduction(instruction) ? communicated(array) : std::nullopt;
     if (operand) {
-      const Collective collective =
-          resolve(instruction, modules_.subject().language, modules_.devices());
-      const Index& own = modules_.array(array.operands[*operand]).shape.sizes;
+      const Collective collective = resolve(instruction, module_.subject.language, module_.devices);
+      const Index& own = module_.array(array.operands[*operand]).shape.sizes;
       Index index = interpreter::index_of(element.number, array.shape.sizes);
       if (opcode == "reduce-scatter") {
         const auto d = static_cast<std::size_t>(instruction.attributes.dimensions.at(0));
@@ -254,8 +282,8 @@ class Drawing {
     }
     if (instruction.shape.is_tuple || !interpreter::element_of(opcode)) return parts;
     for (const std::uint32_t each : array.operands) {
-      const ArrayShape& shape = modules_.array(each).shape;
-      if (!modules_.array(each).depends_on_inputs) continue;
+      const ArrayShape& shape = module_.array(each).shape;
+      if (!module_.array(each).depends_on_inputs) continue;
       const bool is_scalar = shape.elements() == 1;
       if (!is_scalar && shape.sizes != array.shape.sizes) return {};
       const Element part{each, element.device, is_scalar ? 0 : element.number};
@@ -266,7 +294,7 @@ class Drawing {
 
   /// Of a product or reduction, the range of the other module's tensor over which this device sums.
   std::string contracted(const Element& element) {
-    const TracedArray& array = modules_.array(element.array);
+    const TracedArray& array = module_.array(element.array);
     const Instruction& instruction = *array.instruction;
     const bool is_dot = instruction.opcode == "dot";
     if ((!is_dot && instruction.opcode != "reduce") || array.operands.empty()) return {};
@@ -274,8 +302,8 @@ class Drawing {
     std::string tensor;
     for (const std::int64_t d : is_dot ? interpreter::dot_dimensions(instruction).lhs_contracting
                                        : instruction.attributes.dimensions) {
-      const auto held =
-          modules_.range(array.operands[0], element.device, static_cast<std::size_t>(d));
+      const auto held = module_.held.range(
+          array_on(module_.trace, array.operands[0], element.device), static_cast<std::size_t>(d));
       if (!held) continue;
       std::vector<std::string> ranges;
       for (const auto& [begin, end] : held->ranges)
@@ -285,20 +313,21 @@ class Drawing {
     }
     if (dimensions.empty()) return {};
     return fmt::format(" over {} of {} {}", fmt::join(dimensions, ", "), tensor,
-                       modules_.other_word());
+                       module_.other_word);
   }
 
   /// Which element of the other module it is, if it is one.
   std::string known(const Element& element) {
-    const TracedArray& array = modules_.array(element.array);
+    const TracedArray& array = module_.array(element.array);
     if (!array.depends_on_inputs) return {};
-    const auto held = modules_.element(element.array, element.device,
-                                       interpreter::index_of(element.number, array.shape.sizes));
+    const auto held =
+        module_.held.element(array_on(module_.trace, element.array, element.device),
+                             interpreter::index_of(element.number, array.shape.sizes));
     if (!held) return {};
     if (held->is_padding) return ", padding";
     if (held->tensor.empty()) return held->reducer == Reducer::Add ? ", a partial sum" : "";
     const std::string name =
-        fmt::format("{}[{}] {}", held->tensor, fmt::join(held->index, ","), modules_.other_word());
+        fmt::format("{}[{}] {}", held->tensor, fmt::join(held->index, ","), module_.other_word);
     if (held->reducer != Reducer::Unknown) {
       return held->reducer == Reducer::Add
                  ? fmt::format(", a partial sum of {}", name)
@@ -309,26 +338,23 @@ class Drawing {
     return ", " + name;
   }
 
-  DrawnModule& modules_;
+  const DrawnModule& module_;
   std::set<Element> followed_;
   std::vector<bool> communicates_;  ///< by array: whether it is computed from other devices'
   std::string text_;
   std::size_t lines_ = 0;
 };
 
-/// Modules that were executed.
-class ExecutedModule : public DrawnModule {
+/// By the values of elements.
+class HeldByExecution : public HeldArrays {
  public:
-  explicit ExecutedModule(RelatedModules& modules)
-      : DrawnModule(modules.subject(), modules.devices(), modules.trace(), modules.other_word()),
-        modules_(modules) {}
+  explicit HeldByExecution(RelatedModules& modules) : modules_(modules) {}
 
-  std::optional<HeldElement> element(std::uint32_t array, std::uint32_t device,
-                                     const Index& index) override {
-    const auto& holding = modules_.holding(array);
+  std::optional<HeldElement> element(const Array& array, const Index& index) const override {
+    const auto& holding = modules_.holding(array.number);
     if (!holding) return std::nullopt;
     const TracedArray& whole = modules_.other_trace().arrays[holding->array];
-    const Index& start = holding->starts[device];
+    const Index& start = holding->starts[array.device];
     if (start.size() != whole.shape.sizes.size() || start.size() != index.size())
       return std::nullopt;
     HeldElement held{whole.instruction->name, index, false, holding->reducer, holding->factor};
@@ -339,21 +365,21 @@ class ExecutedModule : public DrawnModule {
     return held;
   }
 
-  std::optional<HeldRange> range(std::uint32_t array, std::uint32_t device,
-                                 std::size_t dimension) override {
-    const auto& holding = modules_.holding(array);
+  std::optional<HeldRange> range(const Array& array, std::size_t dimension) const override {
+    const auto& holding = modules_.holding(array.number);
     if (!holding || !holding->is_plain() || holding->is_whole) return std::nullopt;
     const TracedArray& whole = modules_.other_trace().arrays[holding->array];
-    const Index& start = holding->starts[device];
-    const Index& sizes = this->array(array).shape.sizes;
+    const Index& start = holding->starts[array.device];
+    const Index& sizes = array.shape.sizes;
+    if (start.size() != sizes.size()) return std::nullopt;
     const std::int64_t all = whole.shape.sizes.at(dimension);
-    if (start.size() != sizes.size() || sizes[dimension] == all) return std::nullopt;
+    if (sizes[dimension] == all) return std::nullopt;
     const std::int64_t begin = start[dimension];
     return HeldRange{whole.instruction->name, {{begin, std::min(begin + sizes[dimension], all)}}};
   }
 
-  std::optional<std::int64_t> number(std::uint32_t array, std::uint32_t device) override {
-    const Cells& cells = this->array(array).cells[device];
+  std::optional<std::int64_t> number(const Array& array) const override {
+    const Cells& cells = modules_.array(array.number).cells[array.device];
     if (!cells || cells->size() != 1 || (*cells)[0].low != (*cells)[0].high) return std::nullopt;
     return static_cast<std::int64_t>((*cells)[0].low);
   }
@@ -362,33 +388,50 @@ class ExecutedModule : public DrawnModule {
   RelatedModules& modules_;
 };
 
-}  // namespace
-
-OutputElement drawn_element(const ModuleDecision& decision) {
+/// The one that differs, else the first; nothing where there are no outputs.
+std::optional<OutputElement> drawn_element(const ModuleDecision& decision, const Trace& trace) {
+  if (trace.outputs.empty()) return std::nullopt;
   if (decision.violation && decision.violation->element) {
     const ElementDifference& differing = *decision.violation->element;
-    return {differing.output, differing.device, differing.index};
+    return OutputElement{differing.output, differing.device, differing.index};
   }
-  if (!decision.relation->is_mixed()) return {};
-  const auto& pieces = decision.relation->outputs[0].pieces;
+  if (!decision.relation->is_mixed()) return OutputElement{};
+  const auto& pieces = decision.relation->outputs.at(0).pieces;
   const auto held = std::ranges::find_if(pieces, [](const auto& own) { return !own.empty(); });
-  return {0, static_cast<std::uint32_t>(held - pieces.begin())};
+  return OutputElement{0, static_cast<std::uint32_t>(held - pieces.begin())};
 }
 
-std::string draw(DrawnModule& module, std::uint32_t array, const OutputElement& element) {
-  return Drawing(module).draw(array, element);
+std::string draw(const DrawnModule& module, const ModuleDecision& decision) {
+  const auto element = drawn_element(decision, module.trace);
+  if (!element) return {};
+  return Drawing(module).draw(
+      output_on(module.trace, *decision.relation, element->output, element->device), *element);
 }
+
+}  // namespace
 
 std::string draw_output(const Module& before, const Module& after, const ModuleDecision& decision,
                         const Limits& limits) {
   const auto drawing =
       explain_within(decision, limits, [&](const Limits& bounded) -> std::optional<std::string> {
         RelatedModules modules(before, after, decision, bounded);
-        const OutputElement element = drawn_element(decision);
-        ExecutedModule executed(modules);
-        return draw(executed, modules.output(element.output, element.device), element);
+        const HeldByExecution held(modules);
+        return draw(
+            {modules.subject(), modules.devices(), modules.trace(), modules.other_word(), held},
+            decision);
       });
   return drawing.value_or("");
+}
+
+std::string draw_output(const std::shared_ptr<const Module>& before,
+                        const std::shared_ptr<const Module>& after, const ModuleDecision& decision,
+                        const HeldArrays& held, const Limits& limits) {
+  const bool is_of_before = decision.relation->is_reversed();
+  Fingerprints fingerprints;
+  const Flow flow = flow_of(is_of_before ? before : after, decision.devices, fingerprints, limits);
+  const Trace trace = trace_of(flow);
+  return draw({*flow.module, flow.devices, trace, is_of_before ? "after" : "before", held},
+              decision);
 }
 
 }  // namespace p2::hlo

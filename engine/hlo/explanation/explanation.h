@@ -79,11 +79,12 @@ struct HeldRange {
       ranges;  ///< from each first to before the last
 };
 
-/// How devices hold arrays of the partitioned module, as a proof has it.
+/// How devices hold arrays of the partitioned module, as an execution or a proof has it.
 class HeldArrays {
  public:
   /// An array on a device: the result of an instruction, or one of several.
   struct Array {
+    std::uint32_t number = 0;  ///< in the order of the data flow, or of execution
     const Instruction& instruction;
     std::size_t part = 0;
     const ArrayShape& shape;

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/hlo/explanation/drawing.h"
 #include "engine/hlo/explanation/module_changes.h"
+#include "engine/hlo/explanation/related_modules.h"
 #include "engine/hlo/flow.h"
 
 namespace p2::hlo {
@@ -108,9 +108,8 @@ class ProofEnd {
 
  private:
   std::optional<HeldElement> first_element(std::uint32_t number) const {
-    const TracedArray& array = trace_.arrays[number];
-    return held_.element({*array.instruction, array.part, array.shape, 0},
-                         std::vector<std::int64_t>(array.shape.sizes.size(), 0));
+    const HeldArrays::Array array = array_on(trace_, number, 0);
+    return held_.element(array, std::vector<std::int64_t>(array.shape.sizes.size(), 0));
   }
 
   bool is_partial(std::uint32_t number) const {
@@ -124,8 +123,8 @@ class ProofEnd {
   }
 
   ExplainedOperand operand_of(std::uint32_t number) const {
-    const TracedArray& array = trace_.arrays[number];
-    ExplainedOperand operand{named(*array.instruction)};
+    const HeldArrays::Array array = array_on(trace_, number, 0);
+    ExplainedOperand operand{named(array.instruction)};
     const auto element = first_element(number);
     if (!element || element->tensor.empty()) return operand;
     const auto look_in = [&](const Computation& computation) {
@@ -137,7 +136,7 @@ class ProofEnd {
     std::ranges::for_each(other_.computations, look_in);
     bool is_whole = true;
     for (std::size_t k = 0; k < array.shape.sizes.size(); ++k)
-      is_whole = is_whole && !held_.range({*array.instruction, array.part, array.shape, 0}, k);
+      is_whole = is_whole && !held_.range(array, k);
     operand.held = element->reducer != Reducer::Unknown ? std::string(to_string(element->reducer))
                    : is_whole                           ? "whole"
                                                         : "pieces";
@@ -145,14 +144,12 @@ class ProofEnd {
   }
 
   std::string words_of(const ExplainedOperand& operand, std::uint32_t number) const {
-    if (!operand.tensor && is_partial(number)) return "partial results";
-    if (!operand.tensor) return fmt::format("no tensor of the module {}", other_word_);
-    const std::string name = fmt::format("{} {} (line {})", operand.tensor->name, other_word_,
-                                         operand.tensor->position.line);
-    if (operand.held == "whole" || operand.held == "pieces")
-      return operand.held == "whole" ? name : "pieces of " + name;
-    return operand.held == "add" ? "partial sums of " + name
-                                 : fmt::format("partial results ({}) of {}", operand.held, name);
+    const auto element = first_element(number);
+    const Reducer reducer = element ? element->reducer : Reducer::Unknown;
+    if (operand.tensor)
+      return held_words(*operand.tensor, other_word_, reducer, operand.held == "whole", "");
+    return reducer != Reducer::Unknown ? "partial results"
+                                       : fmt::format("no tensor of the module {}", other_word_);
   }
 
   /// The end, and what it is computed from: what is no tensor of the other module as far as it
@@ -171,10 +168,7 @@ class ProofEnd {
     return near;
   }
 
-  std::string over(const Groups& groups) const {
-    const std::string axes = axes_text(groups, mesh_);
-    return axes.empty() ? groups_text(groups) : axes;
-  }
+  std::string over(const Groups& groups) const { return groups_text(groups, mesh_); }
 
   Trace trace_;
   const Module& module_;
@@ -191,8 +185,7 @@ std::optional<Explanation> explain_end(
     const std::shared_ptr<const Module>& before, const std::shared_ptr<const Module>& after,
     const ModuleDecision& decision, const std::string& end, const HeldArrays& held,
     const Limits& limits, const std::function<std::optional<bool>(const Module&)>& is_equal) {
-  const ModuleRelation& relation = *decision.relation;
-  const bool is_of_before = relation.is_mixed() && relation.before == Form::Partitioned;
+  const bool is_of_before = decision.relation->is_reversed();
   Fingerprints fingerprints;
   const Flow flow = flow_of(is_of_before ? before : after, decision.devices, fingerprints, limits);
   const ProofEnd proof(flow, is_of_before ? *after : *before, is_of_before ? "after" : "before",

@@ -59,6 +59,35 @@ std::vector<std::uint64_t> sorted_values(const std::vector<const std::vector<Cel
   return all;
 }
 
+std::string lists_of(const Groups& groups) {
+  std::string text;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (i == kMaxGroupsShown) return text + " …";
+    const auto& group = groups[i];
+    text += text.empty() ? "" : " ";
+    text += group.size() > kMaxMembersShown
+                ? fmt::format("{{{},{},…,{}}}", group[0], group[1], group.back())
+                : fmt::format("{{{}}}", fmt::join(group, ","));
+  }
+  return text;
+}
+
+/// Empty where the groups are not those along axes.
+std::string axes_of(const Groups& groups, const std::vector<MeshAxis>& mesh) {
+  for (std::uint32_t chosen = 1; chosen < (1U << std::min<std::size_t>(mesh.size(), kMaxAxes));
+       ++chosen) {
+    Groups along = groups_along(mesh, chosen);
+    std::ranges::sort(along);
+    if (along != groups) continue;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < mesh.size(); ++i) {
+      if ((chosen >> i & 1U) != 0) names.push_back(mesh[i].name);
+    }
+    return fmt::format("{} {}", names.size() == 1 ? "axis" : "axes", fmt::join(names, ", "));
+  }
+  return {};
+}
+
 }  // namespace
 
 HoldingSearch::HoldingSearch(const Trace& other, bool is_global,
@@ -343,19 +372,6 @@ std::optional<Holding> HoldingSearch::find(const TracedArray& array) {
   return scaled(array);
 }
 
-std::string groups_text(const Groups& groups) {
-  std::string text;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (i == kMaxGroupsShown) return text + " …";
-    const auto& group = groups[i];
-    text += text.empty() ? "" : " ";
-    text += group.size() > kMaxMembersShown
-                ? fmt::format("{{{},{},…,{}}}", group[0], group[1], group.back())
-                : fmt::format("{{{}}}", fmt::join(group, ","));
-  }
-  return text;
-}
-
 std::vector<Groups> likely_groups(const Module& module, const Devices& devices,
                                   const std::vector<MeshAxis>& mesh) {
   std::vector<Groups> all;
@@ -394,19 +410,9 @@ std::vector<Groups> likely_groups(const Module& module, const Devices& devices,
   return all;
 }
 
-std::string axes_text(const Groups& groups, const std::vector<MeshAxis>& mesh) {
-  for (std::uint32_t chosen = 1; chosen < (1U << std::min<std::size_t>(mesh.size(), kMaxAxes));
-       ++chosen) {
-    Groups along = groups_along(mesh, chosen);
-    std::ranges::sort(along);
-    if (along != groups) continue;
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < mesh.size(); ++i) {
-      if ((chosen >> i & 1U) != 0) names.push_back(mesh[i].name);
-    }
-    return fmt::format("{} {}", names.size() == 1 ? "axis" : "axes", fmt::join(names, ", "));
-  }
-  return {};
+std::string groups_text(const Groups& groups, const std::vector<MeshAxis>& mesh) {
+  const std::string axes = axes_of(groups, mesh);
+  return axes.empty() ? lists_of(groups) : axes;
 }
 
 }  // namespace p2::hlo

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/hlo/flow.h"
 #include "engine/hlo/interpreter/execution.h"
 #include "engine/hlo/interpreter/execution_tensors.h"
 
@@ -157,11 +158,38 @@ Trace trace(RandomInterpretation& interpretation, const Module& module, Form for
   return trace;
 }
 
+Trace trace_of(const Flow& flow) {
+  Trace trace;
+  std::vector<std::uint32_t> first;  // array by node
+  const auto number_of = [&](Ref ref) { return first[ref.node] + ref.output; };
+  for (const Node& node : flow.nodes) {
+    first.push_back(static_cast<std::uint32_t>(trace.arrays.size()));
+    TracedArray array{node.instruction};
+    array.depends_on_inputs = node.op == Op::Parameter;
+    for (const Ref each : node.operands) {
+      array.operands.push_back(number_of(each));
+      array.depends_on_inputs |= trace.arrays[number_of(each)].depends_on_inputs;
+    }
+    for (const ArrayShape& shape : node.outputs) {
+      array.shape = shape;
+      trace.arrays.push_back(array);
+      ++array.part;
+    }
+  }
+  for (const Ref each : flow.outputs) trace.outputs.push_back(number_of(each));
+  return trace;
+}
+
+HeldArrays::Array array_on(const Trace& trace, std::uint32_t number, std::uint32_t device) {
+  const TracedArray& array = trace.arrays[number];
+  return {number, *array.instruction, array.part, array.shape, device};
+}
+
 RelatedModules::RelatedModules(const Module& before, const Module& after,
                                const ModuleDecision& decision, const Limits& limits)
     : decision_(decision),
       relation_(*decision.relation),
-      is_of_before_(relation_.is_mixed() && relation_.before == Form::Partitioned),
+      is_of_before_(relation_.is_reversed()),
       subject_(is_of_before_ ? before : after),
       other_(is_of_before_ ? after : before),
       limits_(limits),
@@ -213,26 +241,26 @@ bool RelatedModules::is_valid(const Module& changed) const {
   }
 }
 
-std::string RelatedModules::over(const Groups& groups) const {
-  const std::string axes = axes_text(groups, relation_.mesh);
-  return axes.empty() ? groups_text(groups) : axes;
+std::string held_words(const NamedInstruction& tensor, const char* other_word, Reducer reducer,
+                       bool is_whole, const std::string& over) {
+  const std::string name =
+      fmt::format("{} {} (line {})", tensor.name, other_word, tensor.position.line);
+  if (reducer == Reducer::Unknown) return is_whole ? name : "pieces of " + name;
+  return fmt::format("{} of {}{}",
+                     reducer == Reducer::Add
+                         ? "partial sums"
+                         : fmt::format("partial results ({})", to_string(reducer)),
+                     name, over.empty() ? "" : " over " + over);
 }
 
 std::string RelatedModules::held_text(const Holding& holding) const {
-  const Instruction& tensor = *other_trace_.arrays[holding.array].instruction;
-  const std::string name =
-      fmt::format("{} {} (line {})", tensor.name, other_word(), tensor.position.line);
-  if (holding.reducer != Reducer::Unknown) {
-    const bool is_sum = holding.reducer == Reducer::Add;
-    return fmt::format(
-        "{} of {} over {}",
-        is_sum ? "partial sums" : fmt::format("partial results ({})", to_string(holding.reducer)),
-        name, over(holding.groups));
-  }
-  if (holding.factor != Number{1, 1}) {
-    return fmt::format("{} times {}", to_string(holding.factor), name);
-  }
-  return holding.is_whole ? name : "pieces of " + name;
+  const NamedInstruction tensor = named(*other_trace_.arrays[holding.array].instruction);
+  if (holding.reducer != Reducer::Unknown)
+    return held_words(tensor, other_word(), holding.reducer, false, over(holding.groups));
+  const bool is_multiple = holding.factor != Number{1, 1};
+  const std::string words =
+      held_words(tensor, other_word(), Reducer::Unknown, is_multiple || holding.is_whole, "");
+  return is_multiple ? fmt::format("{} times {}", to_string(holding.factor), words) : words;
 }
 
 }  // namespace p2::hlo

@@ -21,6 +21,8 @@
 
 namespace p2::hlo {
 
+struct Flow;
+
 /// One random interpretation of the modules of a comparison: all are executed at the same random
 /// point. Throws NotUnderstood, IllFormed, LimitReached.
 class RandomInterpretation {
@@ -72,6 +74,11 @@ struct Trace {
 /// Executes a module. Throws as RandomInterpretation, and LimitReached for more than a few million
 /// elements.
 Trace trace(RandomInterpretation& interpretation, const Module& module, Form form, bool is_before);
+
+/// The arrays of a data flow, without their elements.
+Trace trace_of(const Flow& flow);
+
+HeldArrays::Array array_on(const Trace& trace, std::uint32_t number, std::uint32_t device);
 
 /// The array of an output, as its number is in a decision, on a device that holds some of it.
 std::uint32_t output_on(const Trace& trace, const ModuleRelation& relation, std::size_t number,
@@ -148,14 +155,17 @@ NamedInstruction named(const Instruction& instruction);
 std::string with_line(const NamedInstruction& instruction);
 /// How many operands an explanation lists.
 constexpr std::size_t kMaxOperandsShown = 4;
-/// `{0,1} {2,3}`, shortened.
-std::string groups_text(const Groups& groups);
 /// Groups of equal size over which a module may reduce: of its own collectives, along the axes of
 /// the mesh, and of devices that are equally far apart.
 std::vector<Groups> likely_groups(const Module& module, const Devices& devices,
                                   const std::vector<MeshAxis>& mesh);
-/// `axis model`, `axes data, model`; empty where the groups are not those along axes.
-std::string axes_text(const Groups& groups, const std::vector<MeshAxis>& mesh);
+/// `axis model`, `axes data, model`; where the groups are not those along axes, `{0,1} {2,3}`,
+/// shortened.
+std::string groups_text(const Groups& groups, const std::vector<MeshAxis>& mesh);
+/// `partial sums of y before (line 9) over axis model`, `pieces of y before (line 9)`. `over`: the
+/// groups of the reduction in words, or empty.
+std::string held_words(const NamedInstruction& tensor, const char* other_word, Reducer reducer,
+                       bool is_whole, const std::string& over);
 
 /// Operations on elements, of all executions of one explanation: what is said does not depend on
 /// the time that they take.
@@ -187,6 +197,11 @@ class RelatedModules {
   double operations() const { return decision_.operations; }
   const ModuleRelation& relation() const { return relation_; }
   const std::vector<Groups>& groups() const { return groups_; }
+  /// The arrays of a data flow, without their elements.
+  Trace trace_of(const Flow& flow);
+
+  HeldArrays::Array array_on(const Trace& trace, std::uint32_t number, std::uint32_t device);
+
   /// The array of an output, as its number is in a decision, on a device that holds some of it.
   std::uint32_t output(std::size_t number, std::uint32_t device) const {
     return output_on(trace_, relation_, number, device);
@@ -200,8 +215,7 @@ class RelatedModules {
   /// Whether the outputs are equal for all inputs with `changed` in place of the subject.
   bool is_valid(const Module& changed) const;
 
-  /// `axis model`, or `{0,1} {2,3}`.
-  std::string over(const Groups& groups) const;
+  std::string over(const Groups& groups) const { return groups_text(groups, relation_.mesh); }
   /// `pieces of down before (line 9)`.
   std::string held_text(const Holding& holding) const;
 

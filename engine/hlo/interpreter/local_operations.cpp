@@ -165,13 +165,12 @@ auto LocalOperations<A>::elementwise(const Instruction& instruction, Element cod
   if (code == Element::BitcastConvert && operation.from.bits() != operation.to.bits()) {
     return opaque(instruction, operands, 0);
   }
-  constexpr std::size_t kStep = 1U << 14U;  // between looks at the time
   Cells cells(size);
   Cells arguments(operands.size());
   const bool is_with_itself =
       code == Element::Compare && operands[0]->array.cells == operands[1]->array.cells;
   for (std::size_t i = 0; i < size; ++i) {
-    if (i % kStep == 0) work_.spend(std::min(kStep, size - i));
+    if (i % kCheckInterval == 0) work_.spend(std::min(kCheckInterval, size - i));
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const Cells& all = *operands[k]->array.cells;
       arguments[k] = all[all.size() == size ? i : 0];
