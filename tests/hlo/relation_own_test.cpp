@@ -316,7 +316,7 @@ TEST_CASE("what every device has its own of is what devices have") {
       const kernel::xla::Module before = kernel::xla::read_module(text, "whole");
       const kernel::xla::Module after = kernel::xla::read_module(local_text, "local");
       const Devices devices{1, kDevices};
-      WholeModule whole(before, {}, devices, !is_manual, budget);
+      WholeModule whole(before, {}, devices, !is_manual, true, budget);
       OwnTensors tensors(whole, std::move(inputs));
       kernel::xla::RelatedModules modules(whole, after, kernel::xla::Runners(devices), held,
                                           budget);
@@ -434,8 +434,8 @@ CountedExchanges check_exchanges(bool has_own) {
     const auto before = exchange.module(true, has_own);
     const auto after = exchange.module(false);
     const Devices devices{1, kDevices};
-    WholeModule whole(before, {}, devices, has_own, budget);
-    const WholeModule whole_of_own(after, {}, devices, true, budget);
+    WholeModule whole(before, {}, devices, has_own, true, budget);
+    const WholeModule whole_of_own(after, {}, devices, true, true, budget);
     OwnTensors tensors(whole, {{0, all}}), own_tensors(whole_of_own, {{0, own}});
     kernel::xla::RelatedModules modules(whole, after, kernel::xla::Runners(devices), {relation},
                                         budget);
@@ -491,7 +491,7 @@ bool is_known(const std::string& lines, const std::string& others = "") {
       "whole");
   kernel::Budget budget;
   try {
-    const WholeModule whole(module, {}, Devices{1, kDevices}, false, budget);
+    const WholeModule whole(module, {}, Devices{1, kDevices}, false, true, budget);
     return is_known(whole.tensors, whole.outputs.at(0));
   } catch (const kernel::CheckFailure&) {
     return false;

@@ -102,15 +102,18 @@ struct EffectComparison {
 /// Nothing where neither has effects.
 std::optional<EffectComparison> compare_effects(const Module& before, const Module& after);
 
-/// Of `after`, what leaves open more than anything in `before`, or nothing: a gather or scatter
-/// that promises sorted or unique indices, and computes nothing that is defined if they are not so;
-/// a reduction, or a scatter of several updates, that depends on the order in which it takes
-/// elements, which XLA leaves open. Of either, a window that is padded with what is not known to be
+/// Of `after`, what leaves open more than anything in `before`, or nothing: a reduction, or a
+/// scatter of several updates, that depends on the order in which it takes elements, which XLA
+/// leaves open. Of either, a window that is padded with what is not known to be
 /// neutral.
 struct Openness {
   const Instruction* instruction = nullptr;
   std::string reason;  ///< what it does, one clause
 };
 std::optional<Openness> new_openness(const Module& before, const Module& after);
+
+/// A gather or scatter that promises `indices_are_sorted` or `unique_indices` of more than one
+/// vector of indices for every batch. It computes nothing that is defined if they are not so.
+std::optional<Openness> promise_in(const Module& after);
 
 }  // namespace p2::hlo

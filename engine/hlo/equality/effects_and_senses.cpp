@@ -263,7 +263,44 @@ bool is_padded_otherwise(const Module& module, const Computation& computation,
   return initial == nullptr || !is_neutral(reducer, *initial);
 }
 
+/// Whether a gather or scatter has one vector of indices for every batch, in the order of batches:
+/// these are sorted and unique.
+bool has_one_vector_in_batches(const Computation& computation, const Instruction& each) {
+  if (each.operands.size() < 2) return false;
+  const auto& sizes = computation.instructions[each.operands[1]].shape.array.sizes;
+  const bool is_gather = each.opcode == "gather";
+  const auto list = [&](const char* name) { return interpreter::list_attribute(each, name); };
+  const auto batching = list(is_gather ? "operand_batching_dims" : "input_batching_dims");
+  const auto of_indices =
+      list(is_gather ? "start_indices_batching_dims" : "scatter_indices_batching_dims");
+  const auto vector = interpreter::integer_attribute(each, "index_vector_dim");
+  if (!vector || !std::is_sorted(batching.begin(), batching.end()) ||
+      !std::is_sorted(of_indices.begin(), of_indices.end()))
+    return false;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const auto dimension = static_cast<std::int64_t>(k);
+    if (sizes[k] != 1 && dimension != *vector && !std::ranges::count(of_indices, dimension))
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+std::optional<Openness> promise_in(const Module& after) {
+  for (const Computation& computation : after.computations) {
+    for (const Instruction& each : computation.instructions) {
+      if (each.opcode != "gather" && each.opcode != "scatter") continue;
+      const auto is_promised = [&](const char* promise) {
+        return interpreter::text_attribute(each, promise) == "true";
+      };
+      if (!is_promised("indices_are_sorted") && !is_promised("unique_indices")) continue;
+      if (!has_one_vector_in_batches(computation, each))
+        return Openness{&each, "it promises sorted or unique indices"};
+    }
+  }
+  return std::nullopt;
+}
 
 std::optional<Openness> new_openness(const Module& before, const Module& after) {
   const auto new_one = [&](const auto& leaves_open) -> const Instruction* {
@@ -277,13 +314,6 @@ std::optional<Openness> new_openness(const Module& before, const Module& after) 
     };
     return first(before) == nullptr ? first(after) : nullptr;
   };
-  for (const char* const promise : {"indices_are_sorted", "unique_indices"}) {
-    const Instruction* const found = new_one(
-        [&](const Module& /*module*/, const Computation& /*computation*/, const Instruction& each) {
-          return interpreter::text_attribute(each, promise) == "true";
-        });
-    if (found != nullptr) return Openness{found, "it promises sorted or unique indices"};
-  }
   // Which windows of one module are which of the other is not known.
   for (const Module* const module : {&before, &after}) {
     std::set<std::uint32_t> executed = called_by_entry(*module);

@@ -80,12 +80,14 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
   const bool may_have_evidence = options.evidence && !stricter && !options.ordered &&
                                  options.engine == ModuleEngine::Default && !relation.mismatch &&
                                  !relation.is_ambiguous;
+  bool is_proved = false;
   const auto is_evident = [&] {
     auto assumed = options.evidence(relation, devices);
     if (!assumed) return false;
     decision = {};
     decision.devices = devices;
     decision.assumed = std::move(*assumed);
+    is_proved = true;
     return true;
   };
   const bool asked_first = may_have_evidence && (options.wants_evidence || is_large());
@@ -118,7 +120,12 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
     if (decision.outcome == Outcome::Undecided) decision.equality = options.equality;
   }
   if (decision.outcome != Outcome::Established) return decision;
-  const auto open = new_openness(*before, *after);
+  auto open = new_openness(*before, *after);
+  // What the module after promises follows, in a proof, from what the one before does.
+  if (!open && !is_proved) {
+    open = promise_in(*after);
+    if (open && may_have_evidence && !asked_first && is_evident()) open.reset();
+  }
   if (open && !are_identical(before, after, devices, relation, limits)) {
     decision.outcome = Outcome::Undecided;
     decision.reason =

@@ -109,8 +109,9 @@ class Comparison {
     }
   }
 
-  /// Accepts equality by the facts that `evidence` lists, or ends the check.
-  void require_related(const FactLines& evidence) {
+  /// Accepts equality by the facts that `evidence` lists, and says for which inputs, or ends the
+  /// check.
+  std::string require_related(const FactLines& evidence) {
     WholeModule whole = this->whole();
     RelatedModules related = relate(whole);
     std::vector<std::size_t> from;
@@ -142,6 +143,7 @@ class Comparison {
       if (!related.answers(outputs[k], k, relations_[1][k]))
         reject("the fact about output " + std::to_string(k) + " is not what the relation says");
     }
+    return whole.words_of_inputs();
   }
 
   WholeModule whole() {
@@ -150,7 +152,7 @@ class Comparison {
       relations_[0] = copies_on_devices(inputs_[0], devices_.count());
       relations_[1] = copies_on_devices(outputs_[0], devices_.count());
     }
-    return {modules_[global_], equal_, devices_, kind_ != "global", budget_};
+    return {modules_[global_], equal_, devices_, kind_ != "global", global_ == 0, budget_};
   }
   RelatedModules relate(WholeModule& whole) {
     return {whole,
@@ -502,12 +504,12 @@ std::string judge_modules(const std::string& claim, const Json& statement, const
       const Json run = parse_json(files, "run.json");
       return comparison.require_different(run) + " " + comparison.words();
     }
+    std::string inputs = "for all inputs";
     if (files.contains("relation.json"))
-      comparison.require_related(FactLines(files));
+      inputs = comparison.require_related(FactLines(files));
     else
       comparison.require_equal();
-    return "for all inputs, in real numbers, the modules have the same outputs " +
-           comparison.words();
+    return inputs + ", in real numbers, the modules have the same outputs " + comparison.words();
   });
 }
 

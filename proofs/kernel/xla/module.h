@@ -80,6 +80,8 @@ struct Instruction {
   /// Of a constant: the type that its text is read as.
   Type literal_type() const { return is_exact ? type_called("f64") : shape.type; }
   bool has(const std::string& key) const { return attributes.contains(key); }
+  /// Of a gather or scatter: its indices are `indices_are_sorted`, or `unique_indices`.
+  bool promises(std::string_view what) const;
   const std::string& attribute(const std::string& key) const;
   /// `{1,2}` or `1,2`; empty where it is absent.
   Index numbers(const std::string& key) const;
@@ -103,6 +105,10 @@ struct Module {
   const Computation& called(const std::string& reference) const;
   const Computation& main() const { return computations.at(entry); }
 };
+
+/// What the opcode is of a gather or scatter that promises something of its indices, as long as
+/// nobody has seen to it: `gather[indices_are_sorted]`; otherwise nothing.
+std::optional<std::string> without_promises(const std::string& opcode);
 
 /// Whether an attribute names computations.
 bool names_computations(std::string_view key);

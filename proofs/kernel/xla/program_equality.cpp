@@ -94,8 +94,9 @@ class ProgramsClaim {
     return text + ")";
   }
 
-  /// Accepts equality by the facts that `evidence` lists, or ends the check.
-  void require_related(const FactLines& evidence) {
+  /// Accepts equality by the facts that `evidence` lists, and says for which inputs, or ends the
+  /// check.
+  std::string require_related(const FactLines& evidence) {
     RelatedPrograms related(whole_, programs_, inputs_, budget_);
     require_arrays(related);
     // Facts about inputs, program by program, and then as they are listed.
@@ -129,6 +130,7 @@ class ProgramsClaim {
       if (!related.answers(from, k, outputs_[k]))
         reject("the facts about output " + std::to_string(k) + " are not what the relation says");
     }
+    return related.whole().words_of_inputs();
   }
 
   RelatedPrograms relate() { return {whole_, programs_, inputs_, budget_}; }
@@ -255,8 +257,8 @@ auto of_programs(const Json& problem, const Check& check) {
 std::string judge_programs(const std::string& /*claim*/, const Json& statement,
                            const Files& files) {
   return of_programs(statement["problem.json"], [&](ProgramsClaim& claim) {
-    claim.require_related(FactLines(files));
-    return "for all inputs, in real numbers, " + claim.words();
+    const std::string inputs = claim.require_related(FactLines(files));
+    return inputs + ", in real numbers, " + claim.words();
   });
 }
 

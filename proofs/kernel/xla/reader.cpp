@@ -175,6 +175,10 @@ void read_attributes(Line& line, Attributes& attributes) {
   }
 }
 
+bool is_promise(std::string_view name) {
+  return name == "indices_are_sorted" || name == "unique_indices";
+}
+
 /// What an attribute that is not known changes is not known: `dot[sparsity]` is no dot.
 void set_apart_if_not_known(Instruction& instruction) {
   static const Words kWithout("constant custom-call get-tuple-element parameter tuple");
@@ -197,11 +201,18 @@ void set_apart_if_not_known(Instruction& instruction) {
       "start_indices_batching_dims statistics to_apply transpose_a true_computation type "
       "unit_diagonal update_window_dims use_global_device_ids window");
   if (kWithout.contains(instruction.opcode)) return;
+  const bool is_lookup = instruction.opcode == "gather" || instruction.opcode == "scatter";
+  std::string promise;
   for (const auto& [name, value] : instruction.attributes) {
     if (kKnown.contains(name)) continue;
+    if (is_lookup && is_promise(name) && (value == "true" || value == "false")) {
+      if (value == "true") promise = "[" + name + "]";
+      continue;
+    }
     instruction.opcode += "[" + name + "]";
     return;
   }
+  instruction.opcode += promise;
 }
 
 class Reader {
@@ -467,6 +478,19 @@ std::int64_t Shape::elements() const {
     all *= size;
   }
   return all;
+}
+
+bool Instruction::promises(std::string_view what) const {
+  const auto found = attributes.find(what);
+  return found != attributes.end() && found->second == "true";
+}
+
+std::optional<std::string> without_promises(const std::string& opcode) {
+  const std::size_t end = opcode.find('[');
+  if (end == std::string::npos || !opcode.ends_with("]") ||
+      !is_promise(std::string_view(opcode).substr(end + 1, opcode.size() - end - 2)))
+    return std::nullopt;
+  return opcode.substr(0, end);
 }
 
 const std::string& Instruction::attribute(const std::string& key) const {

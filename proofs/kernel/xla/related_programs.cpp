@@ -26,7 +26,8 @@ RelatedPrograms::RelatedPrograms(const Module& whole, const Programs& programs,
                                  const std::vector<ProgramsRelation>& inputs, Budget& budget)
     : programs_(programs),
       budget_(budget),
-      whole_(whole, {}, {1, static_cast<std::int64_t>(programs.device_count())}, false, budget) {
+      whole_(whole, {}, {1, static_cast<std::int64_t>(programs.device_count())}, false, true,
+             budget) {
   std::map<std::size_t, std::shared_ptr<Places>> places;  // by number of devices
   for (std::size_t k = 0; k < programs.count(); ++k) {
     const Program& program = programs.at(k);

@@ -62,7 +62,7 @@ std::vector<Value> known_numbers(const FlatModule& flat, Interpreter& interprete
     const Shape& shape = node.shape;
     const bool is_id = opcode == "partition-id" || opcode == "replica-id";
     if (!(shape.type.is_integer() || shape.type.is_boolean()) || shape.elements() > most ||
-        shape.elements() < 1)
+        shape.elements() < 1 || node.has_sorted_indices || node.has_unique_indices)
       continue;
     const bool has_operands =
         std::all_of(node.operands.begin(), node.operands.end(),
@@ -116,15 +116,17 @@ Runners::Runners(const Devices& devices) : all(devices), ids(devices.count()) {
 }
 
 WholeModule::WholeModule(const Module& module, const std::set<std::string>& equal,
-                         const Devices& devices, bool has_own_inputs, Budget& budget)
+                         const Devices& devices, bool has_own_inputs, bool is_before,
+                         Budget& budget)
     : tensors(equal),
       places(devices.count()),
       are_own(has_own_inputs),
+      may_promise(is_before),
       devices_(devices),
       budget_(budget),
       numbers_(make_numbers(0, 0)),
       interpreter_(module, *numbers_, devices_, budget) {
-  const FlatModule flat(module, budget);
+  const FlatModule flat(module, budget, false, may_promise);
   has_own = are_own || std::any_of(flat.nodes.begin(), flat.nodes.end(),
                                    [](const Node& node) { return is_border(*node.instruction); });
   for (const std::size_t each : flat.inputs) inputs.push_back(flat.nodes[each].shape);
@@ -134,6 +136,7 @@ WholeModule::WholeModule(const Module& module, const std::set<std::string>& equa
     variables.clear();
     conditions.clear();
     borders.clear();
+    promises.clear();
     made = relate(flat);
   }
   for (const std::size_t each : flat.outputs) outputs.push_back(made[each]);
@@ -198,6 +201,8 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
         operands.push_back(made[each]);
       }
       tensor = tensors.make(form_of(flat.module, node, sizes), operands, kind_of(node.shape.type));
+      if (node.has_sorted_indices || node.has_unique_indices)
+        promises.merge(promises_of(flat, i, operands, flat.loops_of(i), tensors));
     }
     if (!tensor && has_own) {
       try {
@@ -222,11 +227,37 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
   return made;
 }
 
+std::string WholeModule::words_of_inputs() const {
+  return promises.empty() ? "for all inputs"
+                          : "for all inputs for which indices are as the module before promises";
+}
+
+auto WholeModule::promises_of(const FlatModule& flat, std::size_t number,
+                              const std::vector<std::size_t>& operands,
+                              const std::vector<std::size_t>& loops, const Tensors& tensors)
+    -> std::set<Promise> {
+  const Node& node = flat.nodes[number];
+  std::set<Promise> all;
+  if (operands.size() < 2) return all;
+  Promise promise;
+  promise.form = form_of(flat.module, node, sizes_of(flat.nodes, node));
+  promise.indices = operands[1];
+  promise.operand = tensors.at(operands[0]).sizes;
+  promise.loops = loops;
+  promise.form.text.clear();
+  if (operands.size() == 3) promise.updates = tensors.at(operands[2]).sizes;
+  promise.form.numbers.resize(std::min<std::size_t>(6, promise.form.numbers.size()));
+  if (node.has_unique_indices) all.insert(promise);
+  promise.is_of_order = true;
+  if (node.has_sorted_indices) all.insert(promise);
+  return all;
+}
+
 RelatedModules::RelatedModules(WholeModule& whole, const Module& local, const Runners& runners,
                                const std::vector<std::optional<HeldInput>>& inputs, Budget& budget,
                                std::shared_ptr<Places> shared)
     : budget_(budget),
-      local_(local, budget, shared != nullptr),
+      local_(local, budget, shared != nullptr, whole.may_promise),
       whole_(whole),
       tensors_(whole.tensors),
       runners_(runners),

@@ -32,6 +32,8 @@ struct Node {
   Shape shape;
   std::size_t part = 0;      ///< which of several results
   bool is_function = false;  ///< whether it is one of its operands, and nothing else
+  /// Of a gather or scatter: what is promised of its indices, those of batches among them.
+  bool has_sorted_indices = false, has_unique_indices = false;
 };
 
 /// A `while` loop of a module without calls and tuples: nodes, for every array that an iteration
@@ -51,10 +53,12 @@ struct Loop {
 /// their uses.
 struct FlatModule {
   /// Messages are understood in one of several programs only (programs.h), loops in none of these.
-  explicit FlatModule(const Module& source, Budget& budget, bool has_others = false);
+  /// Without `has_promises` gathers and scatters that promise something are not.
+  explicit FlatModule(const Module& source, Budget& budget, bool has_others = false,
+                      bool has_promises = true);
 
   const Module& module;
-  const bool is_one_of_several;
+  const bool is_one_of_several, may_promise;
   std::vector<Node> nodes;
   std::vector<std::size_t> inputs, outputs;
   std::vector<Loop> loops;  ///< inner ones first
@@ -65,6 +69,9 @@ struct FlatModule {
   std::vector<std::shared_ptr<const Instruction>> written;  ///< in place of others
   /// Of every instruction of the entry its first array, if it makes one.
   std::vector<std::optional<std::size_t>> of_entry;
+
+  /// The loops that a node is in, inner ones first.
+  std::vector<std::size_t> loops_of(std::size_t node) const;
 };
 
 /// The transposes and the reshape that a bitcast of an array of shape `from` is: elements keep
@@ -315,9 +322,9 @@ struct Relation {
 class WholeModule {
  public:
   /// `equal` are the constants that Tensors takes as equal. It may run on all devices, too, each of
-  /// which has inputs of its own.
+  /// which has inputs of its own. What a module promises is taken as given where it `is_before`.
   WholeModule(const Module& module, const std::set<std::string>& equal, const Devices& devices,
-              bool has_own_inputs, Budget& budget);
+              bool has_own_inputs, bool is_before, Budget& budget);
 
   /// An array that a loop changes: tensors.
   struct Variable {
@@ -330,6 +337,22 @@ class WholeModule {
     std::vector<std::size_t> places;
     bool is_cut = false;
   };
+  /// A gather or scatter at indices that are promised to be sorted, or unique.
+  struct Promise {
+    bool is_of_order = false;
+    Form form;  ///< without the sizes of windows
+    std::size_t indices = 0;
+    Index operand, updates;          ///< sizes, of whole tensors
+    std::vector<std::size_t> loops;  ///< that it is made in, inner ones first
+    auto operator<=>(const Promise&) const = default;
+  };
+  /// For which inputs, in words: of others it is not defined what the module computes.
+  std::string words_of_inputs() const;
+  /// What a node would promise of these whole tensors, in loops.
+  static std::set<Promise> promises_of(const FlatModule& flat, std::size_t number,
+                                       const std::vector<std::size_t>& operands,
+                                       const std::vector<std::size_t>& loops,
+                                       const Tensors& tensors);
 
   Tensors tensors;
   std::vector<Shape> inputs;
@@ -337,11 +360,13 @@ class WholeModule {
   std::vector<Variable> variables;
   std::vector<std::size_t> conditions;  ///< of loops
   std::vector<Border> borders;          ///< in `places`
+  std::set<Promise> promises;
   std::map<std::size_t, std::string>
       names;  ///< of tensors, by the first instruction that makes one
   Places places;
-  const bool are_own;    ///< whether inputs are
-  bool has_own = false;  ///< whether devices may have tensors of their own
+  const bool are_own;      ///< whether inputs are
+  const bool may_promise;  ///< whether what the modules promise is understood
+  bool has_own = false;    ///< whether devices may have tensors of their own
 
   // relation_manual.cpp
   /// By device, the number of the one that a collective-permute takes the array from, from 1; 0
@@ -515,6 +540,7 @@ class RelatedModules {
   std::optional<Fact> applied(const Node& node, Form form, const Facts& facts);
   // relation_indexing.cpp
   std::optional<Fact> dynamic(const Node& node, const Form& form, const Facts& facts);
+  bool is_promised(std::size_t number, const std::vector<std::size_t>& facts);
   std::optional<Fact> gather(const Node& node, Form form, const Facts& facts);
   std::optional<Fact> scatter(const Node& node, const Form& form, const Facts& facts,
                               const Index* only = nullptr);

@@ -12,8 +12,8 @@ namespace {
 
 /// Which of the operand's dimensions are indexed by data, and which by a dimension of the indices.
 struct Indices {
-  std::size_t node = 0;  ///< by data; the last dimension is one index
-  std::int64_t mapped = 0;
+  std::size_t node = 0;  ///< by data; the last dimension is the one of vectors
+  Index mapped;
   Index batching, of_indices;
 };
 
@@ -37,7 +37,10 @@ bool is_zero(const FlatModule& flat, const Node& node) {
          trimmed(of->instruction->text) == "0";
 }
 
-std::optional<Indices> indices_of(const FlatModule& flat, const Node& node, const Index& map) {
+/// Of a gather or scatter with these dimensions of the operand and of the indices as batches, and
+/// windows of `slices`.
+std::optional<Indices> indices_of(const FlatModule& flat, const Node& node, const Index& map,
+                                  const Index& slices, const Indices& old) {
   const Instruction& instruction = *node.instruction;
   const Index& operand = flat.nodes[node.operands[0]].shape.sizes;
   std::size_t number = node.operands[1];
@@ -48,34 +51,54 @@ std::optional<Indices> indices_of(const FlatModule& flat, const Node& node, cons
   };
   if (map.empty() || !is_last(instruction.number("index_vector_dim", -1))) return std::nullopt;
   const Node& last = flat.nodes[number];
-  if (last.instruction->opcode == "reshape" && last.operands.size() == 1) {
+  if (old.batching.empty() && last.instruction->opcode == "reshape" && last.operands.size() == 1) {
     const Index& from = sizes(last.operands[0]);
     if (!from.empty() && from.back() == std::ssize(map)) number = last.operands[0];
   }
-  if (map.size() == 1) return Indices{number, map[0], {}, {}};
+  const Indices as_it_is{number, map, old.batching, old.of_indices};
+  if (map.size() == 1) return as_it_is;
   const Node& joined = flat.nodes[number];
-  if (joined.instruction->opcode != "concatenate" || joined.operands.size() != map.size() ||
+  if (joined.instruction->opcode != "concatenate" ||
       joined.instruction->numbers("dimensions") != Index{std::ssize(joined.shape.sizes) - 1})
-    return std::nullopt;
+    return old.batching.empty() ? std::nullopt : std::optional(as_it_is);
   std::optional<Indices> result;
   std::vector<std::pair<std::int64_t, std::int64_t>> batches;
+  for (std::size_t k = 0; k < old.batching.size(); ++k)
+    batches.emplace_back(old.batching[k], old.of_indices.at(k));
   Index single;  // indexed by zeros; of one index
-  for (std::size_t k = 0; k < map.size(); ++k) {
-    const Node& part = flat.nodes[joined.operands[k]];
-    if (part.shape.sizes.empty() || part.shape.sizes.back() != 1 || map[k] < 0 ||
-        map[k] >= std::ssize(operand))
+  std::size_t at = 0;
+  for (const std::size_t each : joined.operands) {
+    const Node& part = flat.nodes[each];
+    if (part.shape.sizes.empty()) return std::nullopt;
+    const auto count = static_cast<std::size_t>(part.shape.sizes.back());
+    if (at + count > map.size()) return std::nullopt;
+    const Index mapped(map.begin() + static_cast<std::ptrdiff_t>(at),
+                       map.begin() + static_cast<std::ptrdiff_t>(at + count));
+    at += count;
+    if (std::any_of(mapped.begin(), mapped.end(), [&](std::int64_t dimension) {
+          return dimension < 0 || dimension >= std::ssize(operand);
+        }))
       return std::nullopt;
-    if (const auto along = dimension_of_iota(part, element_of(operand, map[k]))) {
-      batches.emplace_back(map[k], *along);
-    } else if (element_of(operand, map[k]) == 1 && is_zero(flat, part)) {
-      single.push_back(map[k]);
+    const auto along =
+        count == 1 ? dimension_of_iota(part, element_of(operand, mapped[0])) : std::nullopt;
+    const bool is_all = is_zero(flat, part) &&
+                        std::all_of(mapped.begin(), mapped.end(), [&](std::int64_t dimension) {
+                          return element_of(slices, dimension) == element_of(operand, dimension);
+                        });
+    if (along) {
+      batches.emplace_back(mapped[0], *along);
+    } else if (is_all) {
+      // A window of all there is begins at 0.
+      for (const std::int64_t dimension : mapped) {
+        if (element_of(operand, dimension) == 1) single.push_back(dimension);
+      }
     } else if (!result) {
-      result = Indices{joined.operands[k], map[k], {}, {}};
+      result = Indices{each, mapped, {}, {}};
     } else {
       return std::nullopt;
     }
   }
-  if (!result) return std::nullopt;
+  if (!result || at != map.size()) return std::nullopt;
   // Such a dimension counts along any of one index.
   const std::int64_t vectors = std::ssize(joined.shape.sizes) - 1;
   const auto is_free = [&](std::int64_t dimension) {
@@ -92,7 +115,8 @@ std::optional<Indices> indices_of(const FlatModule& flat, const Node& node, cons
   std::sort(batches.begin(), batches.end());
   for (const auto& [of, along] : batches) {
     if (contains(result->of_indices, static_cast<std::size_t>(along)) ||
-        contains(result->batching, static_cast<std::size_t>(of)) || of == result->mapped)
+        contains(result->batching, static_cast<std::size_t>(of)) ||
+        contains(result->mapped, static_cast<std::size_t>(of)))
       return std::nullopt;
     result->batching.push_back(of);
     result->of_indices.push_back(along);
@@ -223,22 +247,23 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
   const char* const window_key = is_gather ? "offset_dims" : "update_window_dims";
   const char* const dropped_key = is_gather ? "collapsed_slice_dims" : "inserted_window_dims";
   const char* const map_key = is_gather ? "start_index_map" : "scatter_dims_to_operand_dims";
-  if (node.operands.size() != (is_gather ? 2U : 3U) || old.shape.is_tuple ||
-      !old.numbers(batching).empty() || !old.numbers(of_indices).empty())
-    return std::nullopt;
+  if (node.operands.size() != (is_gather ? 2U : 3U) || old.shape.is_tuple) return std::nullopt;
   const Index operand = flat.nodes[node.operands[0]].shape.sizes;
   const Shape windows = is_gather ? node.shape : flat.nodes[node.operands[2]].shape;
   const Index offsets = old.numbers(window_key);
   const Index dropped = old.numbers(dropped_key);
-  const auto found = indices_of(flat, node, old.numbers(map_key));
-  if (!found || !are_last(offsets, windows.sizes.size()) ||
-      offsets.size() + dropped.size() != operand.size())
+  const Indices batches{0, {}, old.numbers(batching), old.numbers(of_indices)};
+  if (!are_last(offsets, windows.sizes.size()) ||
+      offsets.size() + dropped.size() + batches.batching.size() != operand.size())
     return std::nullopt;
   // What a window has of every dimension of the operand.
   Index slices(operand.size(), 1);
   for (std::size_t k = 0, next = 0; k < operand.size(); ++k) {
-    if (!contains(dropped, k)) slices[k] = element_of(windows.sizes, offsets.at(next++));
+    if (!contains(dropped, k) && !contains(batches.batching, k))
+      slices[k] = element_of(windows.sizes, offsets.at(next++));
   }
+  const auto found = indices_of(flat, node, old.numbers(map_key), slices, batches);
+  if (!found) return std::nullopt;
   for (const std::int64_t each : found->batching) {
     if (element_of(slices, each) != 1) return std::nullopt;
   }
@@ -249,7 +274,7 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
   Index new_dropped, new_offsets;
   for (std::size_t k = 0; k < operand.size(); ++k) {
     if (contains(found->batching, k)) continue;
-    const bool is_mapped = found->mapped == static_cast<std::int64_t>(k);
+    const bool is_mapped = contains(found->mapped, k);
     if (contains(dropped, k) || (is_mapped && slices[k] == 1)) {
       new_dropped.push_back(static_cast<std::int64_t>(k));
       continue;
@@ -259,7 +284,7 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
   }
   one.attributes.set(window_key, text_of(new_offsets));
   one.attributes.set(dropped_key, text_of(new_dropped));
-  one.attributes.set(map_key, text_of({found->mapped}));
+  one.attributes.set(map_key, text_of(found->mapped));
   one.attributes.set(batching, text_of(found->batching));
   one.attributes.set(of_indices, text_of(found->of_indices));
   one.attributes.set("index_vector_dim", std::to_string(vector));
@@ -271,6 +296,9 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
     Node next = written(flat, node, std::move(instruction));
     next.operands = std::move(operands);
     next.is_function = true;
+    const bool is_reshape = next.operands.size() == 1;
+    next.has_sorted_indices = node.has_sorted_indices && !is_reshape;
+    next.has_unique_indices = node.has_unique_indices && !is_reshape;
     return add(std::move(next));
   };
   const auto reshaped = [&](std::size_t number, const Index& sizes) {

@@ -200,7 +200,8 @@ class Flattening {
       const char* key = opcode == "call" ? "to_apply" : "calls";
       return of(flat_.module.called(instruction.attribute(key)), operands);
     }
-    Node node{&computation, &instruction, {}, shape, 0, false};
+    const Node node_as_written{&computation, &instruction, {}, shape, 0, false};
+    Node node = with_promises(node_as_written);
     node.is_function = is_function(node);
     for (const Tree& operand : operands) {
       if (!operand.node) return leaves(computation, instruction, shape);
@@ -254,6 +255,33 @@ class Flattening {
       ++node.part;
     }
     return tree;
+  }
+
+  /// A gather or scatter with what it promises of its indices, if that is always so, and means the
+  /// same in whatever order their components are.
+  Node with_promises(const Node& node) {
+    const Instruction& instruction = *node.instruction;
+    const auto opcode = without_promises(instruction.opcode);
+    if (!opcode || !flat_.may_promise || branches_ > 0) return node;
+    const bool is_gather = *opcode == "gather";
+    Index order = instruction.numbers(is_gather ? "operand_batching_dims" : "input_batching_dims");
+    for (const std::int64_t each :
+         instruction.numbers(is_gather ? "start_index_map" : "scatter_dims_to_operand_dims"))
+      order.push_back(each);
+    const bool is_sorted = instruction.promises("indices_are_sorted");
+    if (is_sorted && !std::is_sorted(order.begin(), order.end())) return node;
+    Instruction plain = instruction;
+    plain.opcode = *opcode;
+    Node result = written(flat_, node, std::move(plain));
+    result.has_sorted_indices = is_sorted;
+    result.has_unique_indices = instruction.promises("unique_indices");
+    return result;
+  }
+
+  /// Of what may not be executed.
+  static void forget_promises(Node& node) {
+    if (!node.has_sorted_indices && !node.has_unique_indices) return;
+    node.has_sorted_indices = node.has_unique_indices = node.is_function = false;
   }
 
   /// What a compiler expanded into this instruction and others, made by nodes that `adding` adds.
@@ -381,7 +409,9 @@ class Flattening {
     std::vector<std::vector<std::size_t>> arrays;
     Tree result;
     for (std::size_t k = 0; k < names.size(); ++k) {
+      ++branches_;
       result = of(flat_.module.called(names[k]), {operands[k + 1]});
+      --branches_;
       if (!has_shape(result, instruction.shape))
         return leaves(computation, instruction, instruction.shape);
       arrays_of(result, arrays.emplace_back());
@@ -416,6 +446,27 @@ class Flattening {
     return with_nodes(std::move(result), all);
   }
 
+  /// Of the arrays of a tuple, those of elements that a body is seen to return at once.
+  static std::vector<bool> arrays_returned(const Computation& body, const Tree& before) {
+    const Instruction& root = body.instructions.at(body.root);
+    std::vector<bool> returned;
+    for (std::size_t k = 0; k < before.parts.size(); ++k) {
+      bool is_so = false;
+      if (root.opcode == "tuple" && k < root.operands.size()) {
+        const Instruction& element = body.instructions.at(root.operands[k]);
+        is_so = element.opcode == "get-tuple-element" && element.operands == body.parameters &&
+                element.number("index", -1) == static_cast<std::int64_t>(k);
+      }
+      std::vector<std::size_t> arrays;
+      arrays_of(before.parts[k], arrays);
+      returned.insert(returned.end(), arrays.size(), is_so);
+    }
+    std::vector<std::size_t> all;
+    arrays_of(before, all);
+    returned.resize(all.size());
+    return returned;
+  }
+
   /// One iteration. An array that it returns as it is is that before the loop.
   Tree loop(const Computation& computation, const Instruction& instruction, const Tree& before) {
     const Computation& body = flat_.module.called(instruction.attribute("body"));
@@ -424,7 +475,12 @@ class Flattening {
     arrays_of(before, first);
     Loop loop;
     loop.begin = flat_.nodes.size();
+    const std::vector<bool> is_returned = arrays_returned(body, before);
     for (const std::size_t each : first) {
+      if (is_returned[variables.size()]) {
+        variables.push_back(each);
+        continue;
+      }
       Node node{&body, &body.instructions.at(body.parameters.at(0)), {each}, {}, 0, false};
       node.shape = flat_.nodes[each].shape;
       variables.push_back(add(std::move(node)));
@@ -443,7 +499,10 @@ class Flattening {
                     flat_.nodes[*goes_on.node].shape.sizes.empty() &&
                     flat_.nodes[*goes_on.node].shape.type.is_boolean();
     for (std::size_t k = 0; is_known && k < first.size(); ++k) is_known = fits(k);
-    if (!is_known) return leaves(computation, instruction, instruction.shape);
+    if (!is_known) {
+      for (std::size_t i = loop.begin; i < loop.end; ++i) forget_promises(flat_.nodes[i]);
+      return leaves(computation, instruction, instruction.shape);
+    }
     std::map<std::size_t, std::size_t> kept;
     for (std::size_t k = 0; k < first.size(); ++k) {
       if (next[k] == variables[k]) kept[variables[k]] = first[k];
@@ -486,6 +545,7 @@ class Flattening {
   FlatModule& flat_;
   Budget& budget_;
   int depth_ = 0;
+  int branches_ = 0;  ///< that what is flattened is in
 };
 
 }  // namespace
@@ -495,9 +555,17 @@ bool is_border(const Instruction& instruction) {
                                     "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"});
 }
 
-FlatModule::FlatModule(const Module& source, Budget& budget, bool has_others)
-    : module(source), is_one_of_several(has_others) {
+FlatModule::FlatModule(const Module& source, Budget& budget, bool has_others, bool has_promises)
+    : module(source), is_one_of_several(has_others), may_promise(has_promises) {
   Flattening(*this, budget).run();
+}
+
+std::vector<std::size_t> FlatModule::loops_of(std::size_t node) const {
+  std::vector<std::size_t> all;
+  for (std::size_t k = 0; k < loops.size(); ++k) {
+    if (loops[k].begin <= node && node < loops[k].end) all.push_back(k);
+  }
+  return all;
 }
 
 }  // namespace p2::kernel::xla

@@ -78,6 +78,39 @@ std::optional<Fact> RelatedModules::dynamic(const Node& node, const Form& form,
   return made(node, wide, facts, std::move(places), x.partial);
 }
 
+/// Whether what a node promises of its indices follows from what the module before promises, which
+/// is of all indices: devices have some of them, in their order and each once.
+bool RelatedModules::is_promised(std::size_t number, const std::vector<std::size_t>& list) {
+  const Node& node = local_.nodes[number];
+  if (list.size() != node.operands.size() || list.size() < 2) return false;
+  std::vector<std::size_t> tensors;
+  for (const std::size_t each : list) tensors.push_back(facts_.at(each).tensor);
+  const Fact& indices = facts_.at(list[1]);
+  if (indices.node != node.operands[1] || indices.view || indices.share || indices.partial)
+    return false;
+  for (const std::size_t each : indices.places) {
+    const auto place = places_.fixed(each);
+    if (!place || !places_.is_total(*place)) return false;
+    for (const Segments& device : places_.at(*place).devices) {
+      for (std::size_t k = 1; k < device.size(); ++k) {
+        if (device[k].of < device[k - 1].of + device[k - 1].size) return false;
+      }
+    }
+  }
+  // In loops that go on together, or in fewer of them.
+  std::vector<std::optional<std::size_t>> loops;
+  for (const std::size_t each : local_.loops_of(number)) loops.push_back(paired(each));
+  const auto is_made = [&](WholeModule::Promise promise) {
+    for (auto outer = loops.rbegin();; ++outer) {
+      if (whole_.promises.contains(promise)) return true;
+      if (outer == loops.rend() || !*outer) return false;
+      promise.loops.insert(promise.loops.begin(), **outer);
+    }
+  };
+  const auto promised = WholeModule::promises_of(local_, number, tensors, {}, tensors_);
+  return std::all_of(promised.begin(), promised.end(), is_made);
+}
+
 std::optional<Fact> RelatedModules::gather(const Node& node, Form form, const Facts& facts) {
   const Fact& x = *facts[0];
   const Fact& indices = *facts[1];
