@@ -21,7 +21,7 @@ constexpr std::size_t kMaxRepairBytes = std::size_t{32} << 20U;
 /// The instruction as far as which tensors are related, of why there is no relation at every node;
 /// empty where that is for another reason.
 std::string end_in(const std::string& reason) {
-  if (reason.find(" is related up to ") == std::string::npos) return {};
+  if (reason.find(" is not related, beginning with ") == std::string::npos) return {};
   return reason.substr(reason.rfind(' ') + 1);
 }
 

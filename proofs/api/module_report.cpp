@@ -202,14 +202,26 @@ Json json_of(const ModuleSubject& subject, const ModuleDecision& decision,
 /// More operations that are not understood are counted; JSON has them all.
 constexpr std::size_t kMaxUnknownShown = 8;
 
+/// `0, 2–5, 9`, of ascending numbers.
+std::string ranges_text(const std::vector<std::size_t>& numbers) {
+  std::string text;
+  for (std::size_t first = 0, last = 0; first < numbers.size(); first = last + 1) {
+    last = first;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (last == first + 1) last = first;  // two are listed
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[first]);
+    if (last > first) text += fmt::format("–{}", numbers[last]);
+  }
+  return text;
+}
+
 /// An operation that is not understood, with the outputs that depend on it.
 std::string unknown_text(const hlo::UnknownOperation& operation) {
   const std::string outputs =
       operation.outputs.empty()
           ? "no output depends on it"
           : fmt::format("output{} {} depend{} on it", operation.outputs.size() == 1 ? "" : "s",
-                        fmt::join(operation.outputs, ", "),
-                        operation.outputs.size() == 1 ? "s" : "");
+                        ranges_text(operation.outputs), operation.outputs.size() == 1 ? "s" : "");
   return fmt::format("not understood: {} {} ({}:{}){}; {}", operation.opcode, operation.name,
                      operation.position.source, operation.position.line,
                      operation.why.empty() ? "" : ": " + operation.why, outputs);

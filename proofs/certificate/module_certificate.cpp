@@ -152,6 +152,7 @@ std::variant<CertificateFiles, std::string> module_certificate(const CertifiedMo
     return "the time left is not enough for p2-check to execute the modules";
   auto files = problem_of(modules, *decision.relation, decision.devices, {});
   if (!files) return "p2-check does not know this relation";
+  const CheckDeadline deadline(limits.deadline);
   if (decision.outcome == Outcome::Established) {
     add_manifest("modules-equal", provenance, *files);
     const kernel::Result result = check_certificate(*files);

@@ -320,6 +320,16 @@ Index RelationSearch::likely_updates(const Node& node, std::size_t fact) const {
     }
     if (at < sizes.size() && sizes[at] == own[i]) sizes[at] = whole.at(i);
   }
+  if (of_[node.operands[1]].empty()) return sizes;
+  // As many as there are vectors of indices.
+  const Index& own_indices = own_sizes(node.operands[1]);
+  const Index& indices = sizes_of(of_[node.operands[1]][0]);
+  for (std::size_t k = 0, at = 0; k < own_indices.size(); ++k) {
+    if (static_cast<std::int64_t>(k) == along) continue;
+    while (contains(windows, at)) ++at;
+    if (at < sizes.size() && sizes[at] == own_indices[k]) sizes[at] = indices.at(k);
+    ++at;
+  }
   return sizes;
 }
 

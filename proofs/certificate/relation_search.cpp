@@ -237,8 +237,8 @@ std::string RelationSearch::lost(std::size_t output, std::size_t number) const {
     if (!operands.empty() && std::ranges::all_of(operands, is_known)) first = i;
   }
   const std::string name = nodes[first].instruction->name;
-  return fmt::format("output {} is related up to {} {}", number, nodes[first].instruction->opcode,
-                     name);
+  return fmt::format("output {} is not related, beginning with {} {}", number,
+                     nodes[first].instruction->opcode, name);
 }
 
 std::vector<bool> RelationSearch::used_by(Numbers left) const {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <new>
+#include <utility>
 
 #include "proofs/kernel/claims.h"
 
@@ -14,6 +15,8 @@ namespace fs = std::filesystem;
 using namespace kernel;
 
 constexpr std::size_t kMaxFiles = 8;
+
+thread_local std::optional<std::chrono::steady_clock::time_point> deadline;
 
 Files read_folder(const std::string& path) try {
   Files files;
@@ -86,6 +89,15 @@ Result check(const Read& read, const std::optional<std::string>& question) try {
 }
 
 }  // namespace
+
+CheckDeadline::CheckDeadline(std::optional<std::chrono::steady_clock::time_point> at)
+    : before_(std::exchange(deadline, at)) {}
+CheckDeadline::~CheckDeadline() { deadline = before_; }
+
+void kernel::require_time() {
+  if (deadline && std::chrono::steady_clock::now() >= *deadline)
+    throw CheckFailure(Verdict::Incomplete, "the time limit was reached");
+}
 
 std::size_t largest_file(std::string_view name) {
   return name.ends_with(".json") ? kLargestJson : std::size_t{512} << 20U;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -29,6 +30,19 @@ struct Result {
 using Files = std::map<std::string, std::string>;
 
 }  // namespace kernel
+
+/// As long as it lasts, checks in this thread end as Incomplete at a point of time: for who makes
+/// certificates. p2-check has work limits alone, so that it says the same everywhere.
+class CheckDeadline {
+ public:
+  explicit CheckDeadline(std::optional<std::chrono::steady_clock::time_point> at);
+  ~CheckDeadline();
+  CheckDeadline(const CheckDeadline&) = delete;
+  CheckDeadline& operator=(const CheckDeadline&) = delete;
+
+ private:
+  std::optional<std::chrono::steady_clock::time_point> before_;
+};
 
 /// The SHA-256 digest of `bytes` (FIPS 180-4) as 64 lower-case hexadecimal digits; if portable, not
 /// by instructions that a processor may have for it.

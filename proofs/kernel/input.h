@@ -34,16 +34,22 @@ struct CheckFailure : std::runtime_error {
   throw CheckFailure(Verdict::NotACertificate, reason);
 }
 
+/// Ends a check at the CheckDeadline of this thread, if there is one.
+void require_time();
+
 /// The work one check may take, in numbers touched; bounds time and memory together.
 class Budget {
  public:
   void spend(std::uint64_t work) {
     if (work > left_)
       throw CheckFailure(Verdict::Incomplete, "the checker's work limit was reached");
+    const std::uint64_t before = left_;
     left_ -= work;
+    if (before >> kTimed != left_ >> kTimed) require_time();
   }
 
  private:
+  static constexpr unsigned kTimed = 18;  ///< so many bits of work between looks at the clock
   std::uint64_t left_ = std::uint64_t{1} << 30U;
 };
 

@@ -210,8 +210,8 @@ TEST_CASE("a vocabulary-parallel look-up needs its mask, for every token") {
   const std::string masked = "  h = f32[2,3] select(mask, g, fs)\n";
   CHECK(verdict(before, after(masked, "clamp(z, i, n)")) == "valid");
   CHECK(verdict(before, after("  h = f32[2,3] copy(g)\n", "clamp(z, i, n)")) == "invalid value");
-  // Without the clamp, a token beyond the vocabulary is looked up by no device: no draw shows it.
-  CHECK(verdict(before, after(masked, "copy(i)")) == "unknown");
+  // Without the clamp, a token beyond the vocabulary is looked up by no device.
+  CHECK(verdict(before, after(masked, "copy(i)")) == "invalid value");
 }
 
 TEST_CASE("shards that are uneven: what pads them must not count") {

@@ -138,6 +138,16 @@ std::vector<Programs> different_programs() {
        "  n = s8[300] iota(), iota_dimension=0\n  a = s8[1] slice(n), slice={[200:201]}\n"
        "  ROOT r = f32[1] convert(a)\n",
        "  ROOT r = f32[1] constant({200})\n"},
+      {"an integer that bf16 rounds, rounded",
+       "  c = s32[] constant(257)\n  b = bf16[] convert(c)\n  ROOT r = s32[] convert(b)\n",
+       "  ROOT r = s32[] constant(256)\n"},
+      {"an integer that bf16 rounds, as it is",
+       "  c = s32[] constant(257)\n  b = bf16[] convert(c)\n  ROOT r = s32[] convert(b)\n",
+       "  ROOT r = s32[] constant(257)\n"},
+      {"indices that bf16 rounds, as a list",
+       "  n = bf16[260] iota(), iota_dimension=0\n  a = bf16[3] slice(n), slice={[257:260]}\n"
+       "  ROOT r = s32[3] convert(a)\n",
+       "  ROOT r = s32[3] constant({256, 258, 260})\n"},
       {"an index beyond f16",
        "  n = f16[70000] iota(), iota_dimension=0\n  a = f16[1] slice(n), slice={[69999:70000]}\n"
        "  ROOT r = pred[1] is-finite(a)\n",
@@ -177,6 +187,11 @@ TEST_CASE("what holds of all real numbers is decided still") {
       {"an integer that is cut and converted",
        "  c = s32[] constant(300)\n  b = s8[] convert(c)\n  ROOT r = f32[] convert(b)\n",
        "  ROOT r = f32[] constant(44)\n"},
+      {"integers that bf16 rounds, converted or counted",
+       "  n = bf16[260] iota(), iota_dimension=0\n  a = bf16[3] slice(n), slice={[257:260]}\n"
+       "  ROOT r = s32[3] convert(a)\n",
+       "  n = s32[260] iota(), iota_dimension=0\n  b = bf16[260] convert(n)\n"
+       "  a = bf16[3] slice(b), slice={[257:260]}\n  ROOT r = s32[3] convert(a)\n"},
       {"an infinity and a number", with_inf("  ROOT r = f32[] add(i, x)\n"),
        "  ROOT r = f32[] constant(-inf)\n"},
       {"a zero times what is finite", "  z = f32[] constant(0)\n  ROOT r = f32[] multiply(x, z)\n",
@@ -211,6 +226,13 @@ TEST_CASE("what is equal but for rounding, zeros' signs and overflow is no diffe
        "  c = s32[] constant(257)\n  a = bf16[] convert(c)\n  b = bf16[] constant(257)\n"
        "  ROOT r = pred[] compare(a, b), direction=EQ\n",
        kTrue},
+      {"indices that bf16 rounds, counted from an integer that it does not",
+       "  n = bf16[260] iota(), iota_dimension=0\n  a = bf16[3] slice(n), slice={[257:260]}\n"
+       "  ROOT r = s32[3] convert(a)\n",
+       "  n = bf16[4] iota(), iota_dimension=0\n  a = bf16[3] slice(n), slice={[1:4]}\n"
+       "  c = s32[] constant(256)\n  b = bf16[] convert(c)\n"
+       "  o = bf16[3] broadcast(b), dimensions={}\n  s = bf16[3] add(a, o)\n"
+       "  ROOT r = s32[3] convert(s)\n"},
       {"a product that is too large for its type",
        "  c = f16[] constant(60000)\n  p = f16[] multiply(c, c)\n  ROOT r = pred[] is-finite(p)\n",
        "  ROOT r = pred[] constant(false)\n"},

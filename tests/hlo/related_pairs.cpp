@@ -132,6 +132,20 @@ std::vector<Pair> looked_up_pairs() {
        "  k = f32[2,2,8] select(m, zb, gr)\n  ROOT y = f32[2,2,8] all-reduce(k), " +
            sum_a,
        "a. .. -> ..."},
+      // how often every index occurs
+      {"  i = s32[4,1] parameter(0)\n  z = f32[] constant(0)\n"
+       "  zs = f32[6] broadcast(z), dimensions={}\n  o = f32[] constant(1)\n"
+       "  os = f32[4] broadcast(o), dimensions={}\n"
+       "  ROOT y = f32[6] scatter(zs, i, os), update_window_dims={}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n",
+       "  i = s32[2,1] parameter(0)\n  z = f32[] constant(0)\n"
+       "  zs = f32[6] broadcast(z), dimensions={}\n  o = f32[] constant(1)\n"
+       "  os = f32[2] broadcast(o), dimensions={}\n"
+       "  s = f32[6] scatter(zs, i, os), update_window_dims={}, inserted_window_dims={0}, "
+       "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n"
+       "  ROOT y = f32[6] all-reduce(s), " +
+           sum_a,
+       "a. -> ."},
       // at a table of indices and at a list
       {"  x = f32[8,4] parameter(0)\n  i = s32[2,3] parameter(1)\n"
        "  ROOT y = f32[2,3,4] gather(x, i), offset_dims={2}, collapsed_slice_dims={0}, "

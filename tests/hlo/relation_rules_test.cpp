@@ -221,7 +221,7 @@ TEST_CASE("what is looked up is moved with its condition, and in no other way") 
   pair.after =
       replaced(pair.after, "broadcast(or), dimensions={0,1}", "broadcast(or), dimensions={1,0}");
   CHECK(is_related(pair));
-  Pair listed = looked_up_pairs()[1];
+  Pair listed = looked_up_pairs()[2];
   listed.after =
       replaced(listed.after, "l = s32[6,1] reshape(i)",
                "it = s32[3,2] transpose(i), dimensions={1,0}\n  l = s32[6,1] reshape(it)");

@@ -20,7 +20,11 @@ UnknownOperation unknown_operation(const Module& module, const Instruction& inst
           : "";
   const bool elided = instruction.literal && instruction.literal->elided;
   return {instruction.name, instruction.opcode + target + (elided ? " {...}" : ""),
-          instruction.position, why, outputs_depending_on(module, instruction)};
+          instruction.position,
+          elided && why.empty() ? "its elements are not in the text; "
+                                  "--xla_dump_large_constants=true makes XLA print them"
+                                : why,
+          outputs_depending_on(module, instruction)};
 }
 
 ModuleDecision undecided(const Devices& devices, std::string reason) {

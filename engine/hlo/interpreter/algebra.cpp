@@ -190,9 +190,13 @@ Term Algebra::integer(std::int64_t value, ElementType type) {
                  : float_term(hash(hash(0x1F0, static_cast<std::uint64_t>(value)), type.index()));
   }
   if (type.is_float()) {
-    const double number = rounded_constant(static_cast<double>(value), type);
-    if (std::isfinite(number)) return this->number(number);
-    return constant({{}, value < 0 ? "-inf" : "inf"}, type);
+    const auto exact = static_cast<double>(value);
+    const double nearest = rounded_constant(exact, type);
+    if (nearest == exact && std::fabs(exact) < kExactIntegers) return number(exact);
+    // Of one that its type rounds nothing is known but where it is, rounded or not.
+    const std::uint64_t state = hash(hash(0x1F1, static_cast<std::uint64_t>(value)), type.index());
+    if (!std::isfinite(nearest)) return drawn_term(state, -kInfinity, kInfinity);
+    return drawn_term(state, below(std::min(exact, nearest)), above(std::max(exact, nearest)));
   }
   value = wrapped(static_cast<std::uint64_t>(value), type);
   const bool is_unsigned = type.kind() == ElementType::Kind::Unsigned;

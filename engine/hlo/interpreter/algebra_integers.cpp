@@ -68,7 +68,11 @@ Term Algebra::convert(const Term& a, ElementType from, ElementType to) {
                             std::clamp(std::ceil(a.high), range.low, range.high));
   }
   if (to_boolean) return complement(is_zero(unwrapped(a, from)));
-  if (to.is_float() || from.bits() < to.bits()) return unwrapped(a, from);
+  if (to.is_float() || from.bits() < to.bits()) {
+    const Term whole = unwrapped(a, from);
+    const bool is_known = is_constant(whole) && std::fabs(whole.low) < kExactIntegers;
+    return is_known && to.is_float() ? integer(static_cast<std::int64_t>(whole.low), to) : whole;
+  }
   if (const auto known = as_integer(a, from))
     return integer(wrapped(static_cast<std::uint64_t>(*known), to), to);
   return a;  // modulo a smaller power of 2

@@ -73,13 +73,15 @@ Difference difference_of(const ComparedElement& element, std::int64_t partitions
   difference.explanation = fmt::format(
       "On device {} (replica {}, partition {}), element [{}] of output {} is {} before, and {} "
       "after, for inputs drawn with seed {:#x}: numbers of magnitude {} to {}{}, integers {} to "
-      "{}{}.",
+      "{}{}{}.",
       element.device, replica, partition, fmt::join(element.index, ","), element.output, text(a),
       text(b), seed, draw.low, draw.high,
       draw.sign == Draw::Sign::Both       ? " of both signs"
       : draw.sign == Draw::Sign::Negative ? ", negative"
                                           : "",
-      draw.first, draw.last, inputs);
+      draw.first, draw.last,
+      draw.any_magnitude ? " of all magnitudes, so that some are beyond what they index" : "",
+      inputs);
   difference.of_infinities = is_float && !(std::isfinite(a.real) && std::isfinite(b.real));
   return difference;
 }

@@ -70,6 +70,9 @@ std::size_t draws_of(const ModuleRelation& relation) {
   return std::size(kDraws) * (relation.drawn_sizes.empty() ? 1 : kReducedRounds);
 }
 
+/// How often with integers that are no indices.
+constexpr std::size_t kFarDraws = 3;
+
 /// An instruction of the module before, or of the one after.
 using ModuleInstruction = std::pair<bool, const Instruction*>;
 using OpaqueInstructions = std::set<ModuleInstruction>;
@@ -119,6 +122,8 @@ class ExecutionComparison {
       for (std::size_t k = 0; k < draws && decision_.outcome != Outcome::Refuted; ++k) {
         attempt(kDraws[k % std::size(kDraws)], kFirstSeed + k);
       }
+      for (std::size_t k = 0; k < kFarDraws && decision_.outcome != Outcome::Refuted; ++k)
+        attempt_far(kFirstSeed + draws + k);
       if (decision_.outcome != Outcome::Refuted && met_infinite_errors_)
         attempt(interpreter::kSmallDraw, kFirstSeed + draws);
     } catch (...) {  // the other thread refers to this frame
@@ -280,6 +285,23 @@ class ExecutionComparison {
     given_ = nullptr;
   }
 
+  /// Integers that are no indices, where there are any. What takes too long then, as a loop that
+  /// counts to one, is not looked at.
+  void attempt_far(std::uint64_t seed) {
+    const std::vector<ArrayShape> shapes = inputs_of(before_);
+    const bool has_integers = std::any_of(shapes.begin(), shapes.end(), [](const ArrayShape& each) {
+      return each.type.is_integer() && each.type.bits() > 16;
+    });
+    if (!has_integers) return;
+    try {
+      execute_on_numbers(interpreter::kFarDraw, seed);
+    } catch (const interpreter::NotUnderstood&) {
+      return;
+    } catch (const LimitReached& limit) {
+      if (limit.kind() != LimitReached::Kind::Work) throw;
+    }
+  }
+
   void execute_on_numbers(const Draw& draw, std::uint64_t seed) {
     Numbers numbers;
     visit_numbers(numbers, draw, seed, [&](const ComparedElement& element, double largest) {
@@ -305,7 +327,7 @@ class ExecutionComparison {
   /// until it returns false; `largest`: the largest number of the array before.
   template <typename A, typename Visit>
   void visit_numbers(A& arithmetic, const Draw& draw, std::uint64_t seed, const Visit& visit) {
-    Work work(limits_, most_);
+    Work work(limits_, draw.any_magnitude ? most_ / 16 : most_);
     OpaqueInstructions opaque;
     const auto first = outputs(arithmetic, before_, relation_.before, draw, seed, work, opaque);
     const auto second = outputs(arithmetic, after_, relation_.after, draw, seed, work, opaque);

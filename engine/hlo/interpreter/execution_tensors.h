@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -42,6 +43,8 @@ struct Draw {
   bool narrow_range;  ///< integers of up to 16 bits of their whole range
   bool may_overflow;  ///< infinities and NaN are no differences
   unsigned run = 0;   ///< 2^run elements beside each other have one truth value
+  /// Integers of more than 16 bits of all magnitudes up to `last`, so that some are no indices.
+  bool any_magnitude = false;
 };
 constexpr Draw kDraws[] = {{0.25, 1.5, Draw::Sign::Both, 0, 6, false, false},
                            {0.25, 1.5, Draw::Sign::Negative, 0, 6, false, false, 3},
@@ -49,6 +52,10 @@ constexpr Draw kDraws[] = {{0.25, 1.5, Draw::Sign::Both, 0, 6, false, false},
                            {0.25, 1.5, Draw::Sign::Both, 0, 6, false, false, 3},
                            {2.0, 12.0, Draw::Sign::Both, 0, 6, true, true},
                            {20.0, 100.0, Draw::Sign::Both, 0, 6, false, true}};
+
+/// For what is done at an index. What programs mark as no number, as look-ups of JAX do there, is
+/// no difference.
+constexpr Draw kFarDraw = {0.25, 1.5, Draw::Sign::Both, 0, (1 << 13) - 1, false, true, 3, true};
 
 /// For what overflows on these.
 constexpr Draw kSmallDraw = {0x1p-8, 0x1p-4, Draw::Sign::Both, 0, 6, false, false};
@@ -248,6 +255,11 @@ class Inputs {
     if (is_boolean) return {0, static_cast<std::int64_t>(state & 1U)};
     if (draw.narrow_range && type.bits() <= 16) {
       return numbers.integer(static_cast<std::int64_t>(state >> 20U), type);
+    }
+    if (draw.any_magnitude && type.bits() > 16) {
+      const std::uint64_t most = static_cast<std::uint64_t>(draw.last) >>
+                                 state % std::bit_width(static_cast<std::uint64_t>(draw.last));
+      return numbers.integer(static_cast<std::int64_t>((state >> 20U) & most), type);
     }
     const auto count = static_cast<double>(draw.last - draw.first + 1);
     return numbers.integer(draw.first + static_cast<std::int64_t>(unit * count), type);

@@ -86,7 +86,7 @@ Expression Expressions::constant(const LiteralElement& element, ElementType type
 }
 
 Expression Expressions::integer(std::int64_t value, ElementType type) {
-  if (type.is_float()) return real({rounded_constant(static_cast<double>(value), type), 1}, type);
+  if (type.is_float()) return real({static_cast<double>(value), 1}, type);
   Node node{Kind::Integer, type};
   node.integer = wrapped(static_cast<std::uint64_t>(value), type);
   return added(node, {});

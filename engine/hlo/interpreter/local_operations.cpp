@@ -127,7 +127,9 @@ auto LocalOperations<A>::iota(const Instruction& instruction) -> Tree {
           "its dimension");
   const Index first = list_attribute(instruction, kFirstNumbers);  // of a module on blocks
   const Index last = list_attribute(instruction, kLastNumbers);
+  constexpr std::size_t kAtOnce = 1U << 16U;
   for_each_index(shape.sizes, [&](const Index& index) {
+    if (cells.size() % kAtOnce == 0) work_.spend(kAtOnce);
     const std::int64_t value = along.empty() ? 0 : index[static_cast<std::size_t>(along[0])];
     if (first.empty()) {
       cells.push_back(arithmetic_.integer(value, shape.type));
@@ -142,7 +144,6 @@ auto LocalOperations<A>::iota(const Instruction& instruction) -> Tree {
       cells.push_back(arithmetic_.arbitrary(Algebra::hash(0x10A, block), shape.type));
     }
   });
-  work_.spend(cells.size());
   return array(shape, std::move(cells), {});
 }
 

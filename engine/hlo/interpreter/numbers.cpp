@@ -163,9 +163,11 @@ Scalar converted(const Scalar& value, ElementType from, ElementType to) {
     const bool is_signed = from.kind() == ElementType::Kind::Signed;
     const double real = is_signed ? static_cast<double>(value.integer)
                                   : static_cast<double>(static_cast<std::uint64_t>(value.integer));
+    const double rounding = std::fabs(rounded_constant(real, to) - real);
     const double error = std::fabs(real) > 0x1p53 ? kRounding * std::fabs(real) : 0;
     return {real, 0, false,
-            rounded_bound(error * (1 + drawn_by(static_cast<std::uint64_t>(value.integer), 0)))};
+            rounded_bound((std::isfinite(rounding) ? std::max(rounding, error) : error) *
+                          (1 + drawn_by(static_cast<std::uint64_t>(value.integer), 0)))};
   }
   if (to.kind() == ElementType::Kind::Boolean) {
     return {0, from.is_float() ? value.real != 0 : value.integer != 0};
@@ -298,7 +300,10 @@ Scalar Numbers::constant(const LiteralElement& element, ElementType type) const 
 }
 
 Scalar Numbers::integer(std::int64_t value, ElementType type) const {
-  if (type.is_float()) return {rounded_constant(static_cast<double>(value), type), 0};
+  if (type.is_float()) {
+    const Scalar operand[] = {{0, value}};
+    return apply({Element::Convert, {}, *ElementType::from_xla("s64"), type, {}}, operand);
+  }
   return {0, wrapped(static_cast<std::uint64_t>(value), type)};
 }
 

@@ -102,9 +102,9 @@ class Comparison {
               if (terms->same(a, b, type)) return;
               throw CheckFailure(
                   Verdict::Incomplete,
-                  "element " + Json(index).dump() + " of output " + std::to_string(output) +
-                      " on device " + std::to_string(device) +
-                      " is not the same as a fraction of the inputs and functions of them");
+                  "it is not shown that element " + Json(index).dump() + " of output " +
+                      std::to_string(output) + " on device " + std::to_string(device) +
+                      " is the same: as a fraction of the inputs and functions of them it is not");
             });
     }
   }

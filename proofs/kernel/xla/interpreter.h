@@ -145,7 +145,7 @@ std::unique_ptr<Arithmetic> make_terms(std::uint64_t first, std::uint64_t second
 
 /// Real numbers in double precision, integers that wrap around in their types. Inputs are drawn by
 /// `seed`, in the way `draw` (docs/certificates.md).
-constexpr std::uint32_t kDraws = 4;
+constexpr std::uint32_t kDraws = 5;
 std::unique_ptr<Arithmetic> make_numbers(std::uint32_t draw, std::uint64_t seed);
 
 /// The integer of a type that is `value` modulo 2^bits.

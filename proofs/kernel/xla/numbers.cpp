@@ -155,11 +155,11 @@ Cell reinterpreted(const Cell& a, const Type& from, const Type& to) {
 /// How inputs are drawn: magnitudes of real numbers, which signs, and integers from 0 on.
 struct Draw {
   double low, high;
-  int sign;  ///< 0: both
-  std::uint64_t integers;
+  int sign;                ///< 0: both
+  std::uint64_t integers;  ///< below; 0: of all magnitudes below 2^13
 };
 constexpr Draw kHow[kDraws] = {
-    {0.25, 1.5, 0, 7}, {0.25, 1.5, -1, 7}, {0.5, 1.0, 1, 4}, {2, 12, 0, 7}};
+    {0.25, 1.5, 0, 7}, {0.25, 1.5, -1, 7}, {0.5, 1.0, 1, 4}, {2, 12, 0, 7}, {0.25, 1.5, 0, 0}};
 
 class Numbers : public Arithmetic {
  public:
@@ -170,6 +170,8 @@ class Numbers : public Arithmetic {
     for (const std::uint64_t key : keys) hash.add(key);
     const std::uint64_t random = hash.result();
     if (type.is_boolean()) return whole(random & 1U, type);
+    if (type.is_integer() && draw_.integers == 0)
+      return whole((random >> 20U) & (0x1FFFU >> random % 13), type);
     if (type.is_integer()) return whole(random % draw_.integers, type);
     if (!type.is_float()) not_covered("inputs of type " + std::string(type.name));
     const double part = static_cast<double>(random >> 12U) * std::ldexp(1, -52);

@@ -144,7 +144,7 @@ class Terms : public Arithmetic {
   }
 
   Cell integer(std::int64_t value, const Type& type) override {
-    if (type.is_float()) return number(rounded(static_cast<double>(value), type));
+    if (type.is_float()) return real_integer(value, type);
     const bool is_large = type.kind == Type::Kind::Unsigned
                               ? static_cast<std::uint64_t>(value) >= 1ULL << 53U
                               : std::abs(static_cast<double>(value)) >= kExact;
@@ -213,6 +213,16 @@ class Terms : public Arithmetic {
     }
     if (value == 0) return {};
     return {field_.image(value), order_.image(value), value, value, false};
+  }
+  /// Of an integer that its type rounds nothing is known but where it is, rounded or not.
+  Cell real_integer(std::int64_t value, const Type& type) const {
+    const auto exact = static_cast<double>(value);
+    const double nearest = rounded(exact, type);
+    if (nearest == exact && std::fabs(exact) < kExact) return number(exact);
+    Hash hash(key_);
+    hash.add("rounded").add(type.name).add(static_cast<std::uint64_t>(value));
+    if (!std::isfinite(nearest)) return unbounded(drawn(hash, 0, 0));
+    return drawn(hash, below(std::min(exact, nearest)), above(std::max(exact, nearest)));
   }
   /// A constant, or a function of constants, of a floating-point type.
   Cell constant(double value, const Type& type) const {

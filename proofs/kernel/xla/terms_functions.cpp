@@ -174,7 +174,8 @@ Cell Terms::convert(const Cell& a, const Type& from, const Type& to) {
   }
   if (to.is_float()) {
     Cell result = unwrapped(a, from);
-    if (result.is_known()) return constant(rounded(result.low, to), to);
+    if (result.is_known() && std::fabs(result.low) < kExact)
+      return integer(static_cast<std::int64_t>(result.low), to);
     if (!is_exact(result)) result.high = above(result.high);
     return settled(result, to);
   }
