@@ -29,6 +29,48 @@ TEST_CASE("a rewrite may not promise what nobody promised") {
   }
 }
 
+TEST_CASE("one vector of indices for every batch is sorted where batches come first, and unique") {
+  const auto rows = [](const std::string& attributes) {
+    return module_text(
+        "  x = f32[6,3,2] parameter(0)\n  i = s32[3,1] parameter(1)\n"
+        "  ROOT y = f32[3,2] gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, "
+        "start_index_map={0}, operand_batching_dims={1}, start_indices_batching_dims={0}, "
+        "index_vector_dim=1, slice_sizes={1,1,2}" +
+        attributes + "\n");
+  };
+  const auto columns = [](const std::string& attributes) {
+    return module_text(
+        "  x = f32[3,6,2] parameter(0)\n  i = s32[3,1] parameter(1)\n"
+        "  ROOT y = f32[3,2] gather(x, i), offset_dims={1}, collapsed_slice_dims={1}, "
+        "start_index_map={1}, operand_batching_dims={0}, start_indices_batching_dims={0}, "
+        "index_vector_dim=1, slice_sizes={1,1,2}" +
+        attributes + "\n");
+  };
+  const std::string sorted = ", indices_are_sorted=true";
+  CHECK(verdicts(rows(""), rows(sorted)) == "unknown; unknown");
+  CHECK(verdicts(columns(""), columns(sorted)) == "unknown; valid");
+}
+
+TEST_CASE("no run refutes by indices that are not as the module before promises") {
+  const auto gathered = [](const std::string& indices, const std::string& attributes) {
+    return module_text(
+        "  x = f32[6] parameter(0)\n  i = s32[2,1] parameter(1)\n"
+        "  a = s32[1,1] slice(i), slice={[0:1], [0:1]}\n"
+        "  b = s32[1,1] slice(i), slice={[1:2], [0:1]}\n"
+        "  l = s32[1,1] minimum(a, b)\n  h = s32[1,1] maximum(a, b)\n"
+        "  j = s32[2,1] concatenate(" +
+        indices +
+        "), dimensions={0}\n  ROOT g = f32[2] gather(x, j), offset_dims={}, "
+        "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
+        "slice_sizes={1}" +
+        attributes + "\n");
+  };
+  const std::string sorted = ", indices_are_sorted=true";
+  CHECK(verdicts(gathered("a, b", sorted), gathered("l, h", "")) == "unknown; unknown");
+  CHECK(verdicts(gathered("a, b", ""), gathered("l, h", "")) == "unknown; invalid value");
+  CHECK(verdicts(gathered("a, b", sorted), gathered("h, l", "")) == "unknown; invalid value");
+}
+
 TEST_CASE("a sort that is not stable leaves the order of equal elements open") {
   const auto module = [](const std::string& keys, const std::string& attributes) {
     return "HloModule m\nless {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n"

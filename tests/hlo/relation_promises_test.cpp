@@ -238,6 +238,52 @@ TEST_CASE("a promise that is not always made is none elsewhere") {
   CHECK(!related_branches({kUnique, ""}, {"", kUnique}));
 }
 
+TEST_CASE("a promise that no output needs, or that only a loop's body makes, is none") {
+  const auto gather = [](const char* promise) {
+    return std::string("gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, ") +
+           "start_index_map={0}, index_vector_dim=1, slice_sizes={1,2}" + promise + "\n";
+  };
+  const auto two = [&](int size, const char* unused, const char* used) {
+    return fmt::format("  x = f32[6,2] parameter(0)\n  i = s32[{0},1] parameter(1)\n", size) +
+           fmt::format("  d = f32[{},2] ", size) + gather(unused) +
+           fmt::format("  ROOT y = f32[{},2] ", size) + gather(used);
+  };
+  const std::string held = ".. a. -> a.";
+  CHECK(is_related(pair_of(two(4, "", kSorted), two(2, "", kSorted), held)));
+  CHECK(!is_related(pair_of(two(4, kSorted, ""), two(2, "", kSorted), held)));
+  // The condition is executed once more.
+  const auto loop = [&](const char* in_condition, const char* in_body) {
+    const std::string tuple = "(f32[3,2], f32[6,2], s32[3,1])";
+    const std::string elements = "  p = " + tuple +
+                                 " parameter(0)\n  y = f32[3,2] get-tuple-element(p), index=0\n"
+                                 "  x = f32[6,2] get-tuple-element(p), index=1\n"
+                                 "  i = s32[3,1] get-tuple-element(p), index=2\n"
+                                 "  g = f32[3,2] ";
+    const std::string computations =
+        "condition {\n" + elements + gather(in_condition) +
+        "  z = f32[] constant(0)\n  a = f32[3,2] add(g, y)\n"
+        "  s = f32[] reduce(a, z), dimensions={0,1}, to_apply=add\n"
+        "  h = f32[] constant(100)\n  ROOT r = pred[] compare(s, h), direction=LT\n}\n\nbody {\n" +
+        elements + gather(in_body) + "  o = f32[3,2] multiply(g, g)\n  a = f32[3,2] add(y, o)\n" +
+        "  ROOT r = " + tuple + " tuple(a, x, i)\n}\n\n";
+    const std::string entry =
+        "  y = f32[3,2] parameter(0)\n  x = f32[6,2] parameter(1)\n  i = s32[3,1] parameter(2)\n"
+        "  b = " +
+        tuple + " tuple(y, x, i)\n  w = " + tuple +
+        " while(b), condition=condition, body=body\n"
+        "  ROOT e = f32[3,2] get-tuple-element(w), index=0\n";
+    return std::pair(entry, computations);
+  };
+  const auto are_related = [](const std::pair<std::string, std::string>& before,
+                              const std::pair<std::string, std::string>& after) {
+    return is_related({before.first, after.first, ".. .. .. -> ..", before.second, after.second});
+  };
+  CHECK(are_related(loop("", ""), loop("", "")));
+  CHECK(are_related(loop("", kSorted), loop("", kSorted)));
+  CHECK(!are_related(loop("", kSorted), loop(kSorted, "")));
+  CHECK(!are_related(loop("", kSorted), loop(kSorted, kSorted)));
+}
+
 TEST_CASE("the module that is not partitioned promises nothing where it comes after") {
   const Devices devices{1, 4};
   const auto is_reversed_related = [&](const std::string& single, const std::string& partitioned) {

@@ -263,17 +263,19 @@ bool is_padded_otherwise(const Module& module, const Computation& computation,
   return initial == nullptr || !is_neutral(reducer, *initial);
 }
 
-/// Whether a gather or scatter has one vector of indices for every batch, in the order of batches:
-/// these are sorted and unique.
+/// Whether a gather or scatter has one vector of indices for every batch, in the order of batches,
+/// whose dimensions of the operand come before those of the vector: these are sorted and unique.
 bool has_one_vector_in_batches(const Computation& computation, const Instruction& each) {
   if (each.operands.size() < 2) return false;
   const auto& sizes = computation.instructions[each.operands[1]].shape.array.sizes;
   const bool is_gather = each.opcode == "gather";
   const auto list = [&](const char* name) { return interpreter::list_attribute(each, name); };
-  const auto batching = list(is_gather ? "operand_batching_dims" : "input_batching_dims");
+  auto batching = list(is_gather ? "operand_batching_dims" : "input_batching_dims");
   const auto of_indices =
       list(is_gather ? "start_indices_batching_dims" : "scatter_indices_batching_dims");
   const auto vector = interpreter::integer_attribute(each, "index_vector_dim");
+  const auto map = list(is_gather ? "start_index_map" : "scatter_dims_to_operand_dims");
+  batching.insert(batching.end(), map.begin(), map.end());
   if (!vector || !std::is_sorted(batching.begin(), batching.end()) ||
       !std::is_sorted(of_indices.begin(), of_indices.end()))
     return false;

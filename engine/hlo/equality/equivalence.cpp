@@ -119,6 +119,18 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
     }
     if (decision.outcome == Outcome::Undecided) decision.equality = options.equality;
   }
+  // Executions keep promises; what else refutes does not look at them.
+  if (decision.outcome == Outcome::Refuted && decision.violation &&
+      decision.violation->rule != "value") {
+    if (const auto promise = promise_in(*before)) {
+      decision.outcome = Outcome::Undecided;
+      decision.violation.reset();
+      decision.reason =
+          "The modules differ, but perhaps only at indices that are not as the module before "
+          "promises.";
+      decision.unknown = {unknown_operation(*before, *promise->instruction, promise->reason)};
+    }
+  }
   if (decision.outcome != Outcome::Established) return decision;
   auto open = new_openness(*before, *after);
   // What the module after promises follows, in a proof, from what the one before does.

@@ -164,6 +164,37 @@ auto LocalOperations<A>::symbolic_slice(const Instruction& instruction, const Op
   }
 }
 
+namespace {
+
+/// Whether indices are not sorted though it is promised: those of all dimensions of the operand,
+/// of batches, too, in the order of either these dimensions or the components.
+template <typename A>
+bool breaks_promise(A& arithmetic, const Instruction& instruction, const IndexedWindows& windows,
+                    const Array<typename A::Cell>& indices, std::int64_t vector) {
+  if (text_attribute(instruction, "indices_are_sorted") != "true") return false;
+  Dimensions batches = indices.shape.sizes;
+  if (vector < std::ssize(batches)) batches.erase(batches.begin() + vector);
+  Dimensions last[2];
+  bool is_sorted = true;
+  for_each_index(batches, [&](const Dimensions& batch) {
+    Dimensions own[2] = {windows.batch_start(batch), windows.batch_start(batch)};
+    for (std::size_t k = 0; k < windows.components(); ++k) {
+      const auto value =
+          arithmetic.as_integer(indices.at(windows.component(batch, k)), indices.shape.type);
+      is_sorted = is_sorted && value;
+      own[0].at(windows.dimension(k)) = value.value_or(0);
+      own[1].push_back(value.value_or(0));
+    }
+    for (const int order : {0, 1}) {
+      is_sorted = is_sorted && (last[order].empty() || last[order] <= own[order]);
+      last[order] = std::move(own[order]);
+    }
+  });
+  return !is_sorted;
+}
+
+}  // namespace
+
 template <typename A>
 auto LocalOperations<A>::gather(const Instruction& instruction, const Operands& operands) -> Tree {
   require(operands.size() == 2, instruction, "its operands");
@@ -181,8 +212,14 @@ auto LocalOperations<A>::gather(const Instruction& instruction, const Operands& 
   const Index strides = strides_of(sizes);
   Cells cells;
   bool is_opaque = false;
+  const bool is_open = !A::kSymbolic && breaks_promise(arithmetic_, instruction, windows, indices,
+                                                       numbers.index_vector_dim);
   for_each_index(shape.sizes, [&](const Index& index) {
     if (is_opaque) return;
+    if (is_open) {
+      cells.push_back(arithmetic_.arbitrary(0, shape.type));
+      return;
+    }
     const Index batch = windows.batch_of(index);
     Index start = windows.batch_start(batch);
     std::optional<std::pair<std::size_t, Cell>> symbolic;
@@ -240,6 +277,9 @@ auto LocalOperations<A>::scatter(const Instruction& instruction, const Operands&
   for (std::int64_t& each : last) --each;
   const Index last_in_window = windows.window_index(last);
   Cells cells = *operands[0]->array.cells;
+  if (!A::kSymbolic &&
+      breaks_promise(arithmetic_, instruction, windows, indices, numbers.index_vector_dim))
+    return array(shape, Cells(cells.size(), arithmetic_.arbitrary(0, shape.type)), operands);
   bool is_opaque = false;
   const bool listed = is_ordered(instruction, operands);
   std::map<std::size_t, Cells> updates_of;  // where their order counts: by element

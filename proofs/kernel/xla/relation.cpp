@@ -50,6 +50,24 @@ Op reducer_named(const std::string& name) {
   return kReducers.at(name);
 }
 
+/// The nodes that outputs are made of.
+std::vector<bool> used_by_outputs(const FlatModule& flat) {
+  std::vector<bool> is_used(flat.nodes.size(), false);
+  std::vector<std::size_t> left = flat.outputs;
+  while (!left.empty()) {
+    const std::size_t number = left.back();
+    left.pop_back();
+    if (is_used[number]) continue;
+    is_used[number] = true;
+    const std::vector<std::size_t>& operands = flat.nodes[number].operands;
+    left.insert(left.end(), operands.begin(), operands.end());
+    const auto variable = flat.variables.find(number);
+    if (variable != flat.variables.end())
+      left.push_back(flat.loops[variable->second.loop].next[variable->second.number]);
+  }
+  return is_used;
+}
+
 /// Integers that follow from constants and the numbers of devices, by node.
 std::vector<Value> known_numbers(const FlatModule& flat, Interpreter& interpreter,
                                  std::size_t count, Budget& budget) {
@@ -167,6 +185,7 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
     std::iota(devices.begin(), devices.end(), 0U);
     tensors.vary(made[flat.inputs[k]], std::move(devices));
   }
+  const std::vector<bool> is_used = used_by_outputs(flat);
   std::map<std::size_t, std::size_t> numbers;  // of variables, by node
   std::vector<Value> known(flat.nodes.size());
   if (has_own) known = known_numbers(flat, interpreter_, places.devices(), budget_);
@@ -201,7 +220,7 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
         operands.push_back(made[each]);
       }
       tensor = tensors.make(form_of(flat.module, node, sizes), operands, kind_of(node.shape.type));
-      if (node.has_sorted_indices || node.has_unique_indices)
+      if ((node.has_sorted_indices || node.has_unique_indices) && is_used.at(i))
         promises.merge(promises_of(flat, i, operands, flat.loops_of(i), tensors));
     }
     if (!tensor && has_own) {

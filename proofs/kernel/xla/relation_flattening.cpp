@@ -488,7 +488,9 @@ class Flattening {
     std::span<const std::size_t> list(variables);
     const Tree changing = with_nodes(before, list);
     arrays_of(of(body, {changing}), next);
+    ++branches_;  // executed once more than the body
     const Tree goes_on = of(condition, {changing});
+    --branches_;
     loop.end = flat_.nodes.size();
     const auto fits = [&](std::size_t k) {
       const Shape& shape = flat_.nodes[first[k]].shape;
@@ -545,7 +547,7 @@ class Flattening {
   FlatModule& flat_;
   Budget& budget_;
   int depth_ = 0;
-  int branches_ = 0;  ///< that what is flattened is in
+  int branches_ = 0;  ///< and conditions of loops, that what is flattened is in
 };
 
 }  // namespace
