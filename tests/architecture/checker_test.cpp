@@ -47,11 +47,11 @@ std::size_t checker_lines(Counts counts) {
 }  // namespace
 
 TEST_CASE(
-    "p2-check is small enough to be read: under 1,830 lines for programs, 450 for their costs, 420 "
+    "p2-check is small enough to be read: under 1,860 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
     "one-sided "
     "plans, in JSON and in text, and algorithms of MSCCL, 5,400 for executing modules of XLA, "
-    "7,440 for "
+    "7,640 for "
     "their relation at every node, 1,180 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto relations = [](const std::string& name) { return name == "relation"; };
@@ -83,7 +83,7 @@ TEST_CASE(
   // 180 are for bounds that hold for small inputs only, for infinities, for calls, and for types
   // and sizes of moves, 80 for elements named behind tuples and for constants stated exactly,
   // 130 for shardings by meshes and for parts that are manual over some axes only.
-  CHECK(checker_lines(modules) < 5540);
+  CHECK(checker_lines(modules) < 5590);
   CHECK(checker_lines(relations) > 1000);
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
   // for all-to-alls, and for manual parts, in which every device has tensors of its own.
@@ -102,8 +102,9 @@ TEST_CASE(
   // exchanged. 480 are for training steps of models as XLA's backend for CPUs leaves them: look-ups
   // of all there is, integers within ranges, convolutions in any order of dimensions, batches of
   // which every device has one element, concatenations of what is moved. 40 are for the types and
-  // sizes of all that is looked at, 30 for slices that are gathered.
-  CHECK(checker_lines(relations) < 7440);
+  // sizes of all that is looked at, 30 for slices that are gathered. 200 are for what is promised
+  // of indices, and for gathers and scatters at indices of several components.
+  CHECK(checker_lines(relations) < 7640);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
   CHECK(checker_lines(several) < 1180);
@@ -121,7 +122,7 @@ TEST_CASE(
   CHECK(checker_lines(sizes) < 1060);
   CHECK(checker_lines(programs) > 500);
   // 50 lines are for the instructions that processors have for SHA-256.
-  CHECK(checker_lines(programs) < 1830);
+  CHECK(checker_lines(programs) < 1860);
 }
 
 TEST_CASE("p2-check includes its own code, the standard library and the JSON reader only") {
