@@ -127,9 +127,10 @@ auto LocalOperations<A>::iota(const Instruction& instruction) -> Tree {
           "its dimension");
   const Index first = list_attribute(instruction, kFirstNumbers);  // of a module on blocks
   const Index last = list_attribute(instruction, kLastNumbers);
-  constexpr std::size_t kAtOnce = 1U << 16U;
+  const auto size = static_cast<std::size_t>(shape.elements());
   for_each_index(shape.sizes, [&](const Index& index) {
-    if (cells.size() % kAtOnce == 0) work_.spend(kAtOnce);
+    if (cells.size() % kCheckInterval == 0)
+      work_.spend(std::min(kCheckInterval, size - cells.size()));
     const std::int64_t value = along.empty() ? 0 : index[static_cast<std::size_t>(along[0])];
     if (first.empty()) {
       cells.push_back(arithmetic_.integer(value, shape.type));

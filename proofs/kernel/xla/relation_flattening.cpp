@@ -200,8 +200,7 @@ class Flattening {
       const char* key = opcode == "call" ? "to_apply" : "calls";
       return of(flat_.module.called(instruction.attribute(key)), operands);
     }
-    const Node node_as_written{&computation, &instruction, {}, shape, 0, false};
-    Node node = with_promises(node_as_written);
+    Node node = with_promises({&computation, &instruction, {}, shape, 0, false});
     node.is_function = is_function(node);
     for (const Tree& operand : operands) {
       if (!operand.node) return leaves(computation, instruction, shape);
