@@ -316,16 +316,26 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
   if (programs.empty()) {
     options.wants_evidence = question.certificate.has_value();
     options.evidence = [&](const hlo::ModuleRelation& relation,
-                           const hlo::Devices& devices) -> std::optional<std::vector<std::string>> {
+                           const hlo::Devices& devices) -> std::optional<hlo::EqualityEvidence> {
       const std::vector<std::string> constants = equal_constants(texts, relation);
+      std::vector<std::string> read_as;
       const std::size_t work =
           relating_work(texts.before.size() + texts.after.size(), devices.count());
       relate_within(work, options.wants_evidence || work <= kUnaskedWork, limits, related, [&] {
-        return related_certificate(certified_modules(texts, {after, before, {}}, devices, limits),
-                                   relation, devices, constants, provenance_of(question), limits);
+        CertifiedModules modules = certified_modules(texts, {after, before, {}}, devices, limits);
+        const auto certificate = [&] {
+          return related_certificate(modules, relation, devices, constants, provenance_of(question),
+                                     limits);
+        };
+        auto found = certificate();
+        if (found.index() == 0) return found;
+        modules.folds = folded_constants(modules.before, modules.after);
+        if (modules.folds.empty()) return found;
+        for (const FoldedConstant& fold : modules.folds) read_as.push_back(fold.words());
+        return certificate();
       });
       if (!related || related->index() != 0) return std::nullopt;
-      return constants;
+      return hlo::EqualityEvidence{constants, read_as};
     };
   }
   const auto decide = [&] {
@@ -344,7 +354,7 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
     module = std::get<std::shared_ptr<const hlo::Module>>(linked);
     options.wants_evidence = question.certificate.has_value();
     options.evidence = [&](const hlo::ModuleRelation& relation,
-                           const hlo::Devices&) -> std::optional<std::vector<std::string>> {
+                           const hlo::Devices&) -> std::optional<hlo::EqualityEvidence> {
       std::size_t bytes = texts.before.size(), largest = 0;
       for (const hlo::PlacedFile& program : programs) {
         bytes += texts.of(program.file).size();
@@ -357,7 +367,7 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
                                                   relation, provenance_of(question), limits);
                     });
       if (!related || related->index() != 0) return std::nullopt;
-      return std::vector<std::string>();
+      return hlo::EqualityEvidence();
     };
     return compare(first, module, options, limits);
   };

@@ -175,6 +175,7 @@ Json json_of(const ModuleSubject& subject, const ModuleDecision& decision,
   json.add("reason", optional(explanation_of(decision)));
   json.add("counterexample", counterexample_json(decision));
   if (!decision.assumed.empty()) json.add("assumed", Json::array_of(decision.assumed));
+  if (!decision.read_as.empty()) json.add("read_as", Json::array_of(decision.read_as));
   if (!decision.unknown.empty()) {
     json.add("not_understood",
              Json::array_of(decision.unknown, [](const hlo::UnknownOperation& each) {
@@ -252,6 +253,10 @@ std::vector<Document::Block> text_of(const ModuleSubject& subject, const ModuleD
   if (!decision.assumed.empty()) {
     document.line(fmt::format("assumed equal, without elements in the text: {}",
                               fmt::join(decision.assumed, ", ")));
+  }
+  if (!decision.read_as.empty()) {
+    document.line(fmt::format("constants read as what was rounded to them: {}",
+                              fmt::join(decision.read_as, ", ")));
   }
   const std::size_t shown = std::min(decision.unknown.size(), kMaxUnknownShown);
   for (std::size_t i = 0; i < shown; ++i) document.line(unknown_text(decision.unknown[i]));

@@ -110,6 +110,10 @@ std::optional<CertificateFiles> problem_of(const CertifiedModules& modules,
                      {"partitions", devices.partitions},
                      {"relation", *json}};
   if (!constants.empty()) problem["constants"] = constants;
+  for (const FoldedConstant& fold : modules.folds) {
+    problem["folds"].push_back(
+        {fold.type, fold.text, fold.opcode, fold.operands[0], fold.operands[1]});
+  }
   if (!modules.written_from.empty()) problem["written_from"] = modules.written_from;
   return CertificateFiles{{"problem.json", text_of(problem)}};
 }

@@ -20,13 +20,29 @@
 
 namespace p2 {
 
+/// A constant that a compiler computed of two others, and rounded.
+struct FoldedConstant {
+  std::string type, text;
+  std::string opcode;  ///< `multiply` or `divide`
+  std::string operands[2];
+
+  /// `0.125 as 0.5 · 0.25`
+  std::string words() const;
+};
+
 /// Two modules in XLA's text form, as a certificate has them.
 struct CertifiedModules {
   std::string before;
   std::string after;
   /// Of `before` and `after`, the files that have another form, from which the texts were written.
   std::map<std::string, std::string> written_from = {};
+  /// What the claim reads constants as.
+  std::vector<FoldedConstant> folds = {};
 };
+
+/// Scalar constants of the module after that the one before does not have, and is no simple
+/// fraction, but the rounded product, quotient or inverse of constants that it has.
+std::vector<FoldedConstant> folded_constants(const std::string& before, const std::string& after);
 
 /// Evidence for the claim `modules-equal` of problem.json: relation.json, a relation at every node
 /// of the partitioned module, which p2-check replays; or, as the second, where it ends. Throws

@@ -50,8 +50,8 @@ TEST_CASE(
     "p2-check is small enough to be read: under 1,860 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
     "one-sided "
-    "plans, in JSON and in text, and algorithms of MSCCL, 5,400 for executing modules of XLA, "
-    "7,640 for "
+    "plans, in JSON and in text, and algorithms of MSCCL, 5,590 for executing modules of XLA, "
+    "7,730 for "
     "their relation at every node, 1,180 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto relations = [](const std::string& name) { return name == "relation"; };
@@ -104,7 +104,7 @@ TEST_CASE(
   // which every device has one element, concatenations of what is moved. 40 are for the types and
   // sizes of all that is looked at, 30 for slices that are gathered. 200 are for what is promised
   // of indices, and for gathers and scatters at indices of several components.
-  CHECK(checker_lines(relations) < 7640);
+  CHECK(checker_lines(relations) < 7730);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
   CHECK(checker_lines(several) < 1180);

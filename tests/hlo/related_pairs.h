@@ -76,7 +76,7 @@ class RelatedOnDevices : private WholePart, public kernel::xla::RelatedModules {
                    const kernel::xla::Devices& devices,
                    const std::vector<kernel::xla::Relation>& inputs,
                    const std::set<std::string>& equal, kernel::Budget& budget)
-      : WholePart{{before, equal, devices, false, true, budget}},
+      : WholePart{{before, {equal, {}}, devices, false, true, budget}},
         RelatedModules(whole, after, kernel::xla::Runners(devices), {inputs.begin(), inputs.end()},
                        budget) {}
 };

@@ -157,7 +157,7 @@ Shape shape(const char* type, const Index& sizes) {
 }
 
 TEST_CASE("tensors are made of operands of their kind, and equal ones have one number") {
-  Tensors tensors({"same"});
+  Tensors tensors({{"same"}, {}});
   const std::size_t x = tensors.input(0, shape("f32", {2, 3}));
   const std::size_t y = tensors.input(1, shape("bf16", {2, 3}));
   const std::size_t k = tensors.input(2, shape("s32", {2, 3}));
@@ -249,7 +249,7 @@ TEST_CASE("tensors are made of operands of their kind, and equal ones have one n
 }
 
 TEST_CASE("what is known of constants") {
-  Tensors tensors({"same", "c7"});
+  Tensors tensors({{"same", "c7"}, {}});
   const auto constant = [&](const char* type, const Index& sizes, const char* text,
                             const char* name = "c") {
     kernel::xla::Instruction instruction;

@@ -82,11 +82,12 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
                                  !relation.is_ambiguous;
   bool is_proved = false;
   const auto is_evident = [&] {
-    auto assumed = options.evidence(relation, devices);
-    if (!assumed) return false;
+    auto evidence = options.evidence(relation, devices);
+    if (!evidence) return false;
     decision = {};
     decision.devices = devices;
-    decision.assumed = std::move(*assumed);
+    decision.assumed = std::move(evidence->assumed);
+    decision.read_as = std::move(evidence->read_as);
     is_proved = true;
     return true;
   };

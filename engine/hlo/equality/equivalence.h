@@ -85,6 +85,8 @@ struct ModuleDecision : Decision<Difference> {
   std::vector<std::int64_t> reduced = {};
   /// Constants without elements in the text that were taken as equal in both modules.
   std::vector<std::string> assumed = {};
+  /// Constants that were read as what a compiler rounded to them: `0.125 as 0.5 · 0.25`.
+  std::vector<std::string> read_as = {};
   /// Opcodes of operations that were compared as uninterpreted functions.
   std::vector<std::string> uninterpreted = {};
   /// When undecided: an element whose values may be equal or not; absent if a limit was reached.
@@ -113,6 +115,11 @@ struct SolverAnswer {
 using ElementSolver =
     std::function<SolverAnswer(const interpreter::OutputExpressions&, const Limits&)>;
 
+/// That the outputs of two modules are equal, as real numbers.
+struct EqualityEvidence {
+  std::vector<std::string> assumed = {}, read_as = {};  ///< as those of ModuleDecision
+};
+
 struct ComparisonOptions {
   DeviceCounts devices = {};
   /// Floating-point sums must also be added in the same order.
@@ -126,11 +133,11 @@ struct ComparisonOptions {
   std::optional<std::string> relation = {};
   std::string relation_file = {};
   ElementSolver solver = {};  ///< precondition of ModuleEngine::Solver: there is one
-  /// If there is evidence that the outputs of the modules are equal, as real numbers, the constants
-  /// that it takes as equal (ModuleDecision::assumed). Asked before any other engine if evidence is
-  /// wanted, and of modules that take long to be executed; else after them, if they leave it open.
-  std::function<std::optional<std::vector<std::string>>(const ModuleRelation&, const Devices&)>
-      evidence = {};
+  /// Evidence that the outputs of the modules are equal, if there is any. Asked before any other
+  /// engine if evidence is wanted, and of modules that take long to be executed; else after them,
+  /// if they leave it open.
+  std::function<std::optional<EqualityEvidence>(const ModuleRelation&, const Devices&)> evidence =
+      {};
   bool wants_evidence = false;
 };
 

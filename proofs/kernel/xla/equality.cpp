@@ -31,11 +31,11 @@ class Comparison {
     std::vector<std::string> keys = {"after", "before", "partitions", "relation", "replicas"};
     const bool is_written = problem.is_object() && problem.contains("written_from");
     if (is_written) keys.emplace_back("written_from");
-    if (problem.is_object() && problem.contains("constants")) {
-      keys.emplace_back("constants");
-      for (const Json& each : as_list(problem["constants"])) equal_.insert(as_text(each));
+    for (const char* key : {"constants", "folds"}) {
+      if (problem.is_object() && problem.contains(key)) keys.emplace_back(key);
     }
     expect_keys(problem, keys);
+    claimed_ = ClaimedConstants::read(problem);
     devices_.replicas = as_number(problem["replicas"], kMaxModuleDevices + 1);
     devices_.partitions = as_number(problem["partitions"], kMaxModuleDevices + 1);
     if (devices_.count() < 1 || devices_.replicas * devices_.partitions > kMaxModuleDevices)
@@ -82,11 +82,8 @@ class Comparison {
         }
       }
     }
-    std::string constants;
-    for (const std::string& each : equal_)
-      constants += (constants.empty() ? "; taken as equal: constants " : ", ") + printable(each);
     return "(" + text("before", modules_[0]) + "; " + text("after", modules_[1]) + "; " +
-           counted_devices(devices_) + "; " + relation + constants + ")";
+           counted_devices(devices_) + "; " + relation + claimed_.words() + ")";
   }
 
   /// Accepts equality for all inputs, or ends the check.
@@ -152,7 +149,7 @@ class Comparison {
       relations_[0] = copies_on_devices(inputs_[0], devices_.count());
       relations_[1] = copies_on_devices(outputs_[0], devices_.count());
     }
-    return {modules_[global_], equal_, devices_, kind_ != "global", global_ == 0, budget_};
+    return {modules_[global_], claimed_, devices_, kind_ != "global", global_ == 0, budget_};
   }
   RelatedModules relate(WholeModule& whole) {
     return {whole,
@@ -247,7 +244,7 @@ class Comparison {
     std::set<std::string> names;
     for (const auto& [name, computation] : module.computations) {
       for (const Instruction& each : computation.instructions) {
-        const bool is_named = each.opcode == "constant" && equal_.contains(each.name);
+        const bool is_named = each.opcode == "constant" && claimed_.equal.contains(each.name);
         if (is_named && !names.insert(each.name).second)
           malformed("two constants called " + printable(each.name));
       }
@@ -473,7 +470,7 @@ class Comparison {
   }
 
   Budget budget_;
-  std::set<std::string> equal_;  ///< constants without elements, by their names
+  ClaimedConstants claimed_;
   Devices devices_;
   std::vector<Module> modules_;
   bool has_narrow_constants_ = false;                 ///< in the texts

@@ -80,7 +80,7 @@ std::vector<Value> known_numbers(const FlatModule& flat, Interpreter& interprete
     const Shape& shape = node.shape;
     const bool is_id = opcode == "partition-id" || opcode == "replica-id";
     if (!(shape.type.is_integer() || shape.type.is_boolean()) || shape.elements() > most ||
-        shape.elements() < 1 || node.has_sorted_indices || node.has_unique_indices)
+        shape.elements() < 1 || node.promises())
       continue;
     const bool has_operands =
         std::all_of(node.operands.begin(), node.operands.end(),
@@ -133,10 +133,10 @@ Runners::Runners(const Devices& devices) : all(devices), ids(devices.count()) {
   std::iota(ids.begin(), ids.end(), 0);
 }
 
-WholeModule::WholeModule(const Module& module, const std::set<std::string>& equal,
+WholeModule::WholeModule(const Module& module, const ClaimedConstants& claimed,
                          const Devices& devices, bool has_own_inputs, bool is_before,
                          Budget& budget)
-    : tensors(equal),
+    : tensors(claimed),
       places(devices.count()),
       are_own(has_own_inputs),
       may_promise(is_before),
@@ -150,7 +150,7 @@ WholeModule::WholeModule(const Module& module, const std::set<std::string>& equa
   for (const std::size_t each : flat.inputs) inputs.push_back(flat.nodes[each].shape);
   std::vector<std::size_t> made = relate(flat);
   while (loops_vary()) {
-    tensors = Tensors(equal);
+    tensors = Tensors(claimed);
     variables.clear();
     conditions.clear();
     borders.clear();
@@ -220,7 +220,7 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
         operands.push_back(made[each]);
       }
       tensor = tensors.make(form_of(flat.module, node, sizes), operands, kind_of(node.shape.type));
-      if ((node.has_sorted_indices || node.has_unique_indices) && is_used.at(i))
+      if (node.promises() && is_used.at(i))
         promises.merge(promises_of(flat, i, operands, flat.loops_of(i), tensors));
     }
     if (!tensor && has_own) {

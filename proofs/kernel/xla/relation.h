@@ -34,6 +34,7 @@ struct Node {
   bool is_function = false;  ///< whether it is one of its operands, and nothing else
   /// Of a gather or scatter: what is promised of its indices, those of batches among them.
   bool has_sorted_indices = false, has_unique_indices = false;
+  bool promises() const { return has_sorted_indices || has_unique_indices; }
 };
 
 /// A `while` loop of a module without calls and tuples: nodes, for every array that an iteration
@@ -321,9 +322,9 @@ struct Relation {
 /// The tensors that a module which is not partitioned computes.
 class WholeModule {
  public:
-  /// `equal` are the constants that Tensors takes as equal. It may run on all devices, too, each of
-  /// which has inputs of its own. What a module promises is taken as given where it `is_before`.
-  WholeModule(const Module& module, const std::set<std::string>& equal, const Devices& devices,
+  /// It may run on all devices, too, each of which has inputs of its own. What a module promises is
+  /// taken as given where it `is_before`.
+  WholeModule(const Module& module, const ClaimedConstants& claimed, const Devices& devices,
               bool has_own_inputs, bool is_before, Budget& budget);
 
   /// An array that a loop changes: tensors.

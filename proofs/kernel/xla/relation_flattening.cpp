@@ -279,7 +279,7 @@ class Flattening {
 
   /// Of what may not be executed.
   static void forget_promises(Node& node) {
-    if (!node.has_sorted_indices && !node.has_unique_indices) return;
+    if (!node.promises()) return;
     node.has_sorted_indices = node.has_unique_indices = node.is_function = false;
   }
 

@@ -57,8 +57,7 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
       return checked(number, seen_as_sum(node, *facts[0], hint));
     return checked(number, is_border ? seen_as(*facts[0], hint) : seen_in(node, facts, hint));
   }
-  if ((node.has_sorted_indices || node.has_unique_indices) && !is_promised(number, list))
-    return std::nullopt;
+  if (node.promises() && !is_promised(number, list)) return std::nullopt;
   if (local_.results.contains(number)) return after_loop(number, list, hint);
   Facts facts;
   // Without a fact about the condition a select is by what devices know of it.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/interned.h"
 #include "proofs/kernel/xla/interpreter.h"
 
@@ -53,6 +54,26 @@ using Digits = std::vector<Digit>;
 std::size_t dimension_of(const Digit& digit, const Index& sizes, const Index& strides);
 bool is_empty(const Index& sizes);
 
+/// What a claim says of constants, besides what their texts say.
+struct ClaimedConstants {
+  /// What a compiler computed of two constants, and rounded to their type.
+  struct Fold {
+    std::string opcode;  ///< `multiply` or `divide`
+    std::string operands[2];
+  };
+
+  std::set<std::string> equal;  ///< printed without elements, of one value by their names
+  /// By the type and text of a constant, which stands for this, not rounded. An operand may be one
+  /// of these, of constants that are none.
+  std::map<std::pair<std::string, std::string>, Fold> folds;
+
+  /// The keys `constants` and `folds` of a problem, if it has them. Ends the check at a fold whose
+  /// rounded value is not the constant.
+  static ClaimedConstants read(const Json& problem);
+  /// What has to be said beside the claim, each after `; `.
+  std::string words() const;
+};
+
 /// Whole tensors, as functions of the inputs. Equal functions that are made the same way have the
 /// same number.
 class Tensors {
@@ -66,8 +87,7 @@ class Tensors {
     void add_to(Hasher& hash) const { hash.add(form).add(operands).add(kind).add(sizes); }
   };
 
-  /// Constants printed without elements are equal where both have one of these names.
-  explicit Tensors(std::set<std::string> equal) : equal_(std::move(equal)) {}
+  explicit Tensors(ClaimedConstants claimed) : claimed_(std::move(claimed)) {}
 
   std::size_t input(std::size_t number, const Shape& shape);
   /// One scalar everywhere.
@@ -77,6 +97,7 @@ class Tensors {
   std::optional<std::size_t> make(Form form, std::vector<std::size_t> operands,
                                   const std::string& kind);
   std::size_t scalar(std::string_view literal, const Type& type);
+  /// Nothing where elements are missing.
   std::optional<std::size_t> constant(const Instruction& instruction);
   /// One of the tensors, of the same sizes, whose sum `sum` is; of the operation that adds them.
   std::size_t summand(const Form& form, std::vector<std::size_t> operands, std::size_t sum);
@@ -265,11 +286,12 @@ class Tensors {
                                              const std::vector<std::size_t>& operands,
                                              const std::string& kind);
   static std::string text_of(const Fraction& fraction);
+  std::optional<std::size_t> unfolded(std::string_view literal, const Type& type);
   bool update(std::size_t number);
   bool add_to(std::size_t number, bool may_be_infinite, bool may_be_zero);
   int sign_of(std::size_t number) const;
   static constexpr int kMaxDepth = 100;  ///< of laws that are applied to what a law makes
-  std::set<std::string> equal_;
+  ClaimedConstants claimed_;
   int depth_ = 0;
   Interned<Tensor> tensors_;
   /// What make() was asked for, and what it made: repeated layers ask for the same again.
