@@ -62,8 +62,9 @@ class Verdict:
     kind: Kind. subject: what was checked. rule: the stable name of the broken rule, or None.
     reason: one paragraph, None if valid. counterexample: Counterexample or None. engines: what
     each engine says, by name. assumed: what was not looked into (operations that were compared as
-    functions of their operands, constants without elements). certificate: a folder that p2-check
-    accepts, or None. model: over which model, e.g. real numbers.
+    functions of their operands, constants without elements, those read as what was rounded to
+    them). certificate: a folder that p2-check accepts, or None. model: over which model, e.g. real
+    numbers.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class Verdict:
             if self.counterexample.drawing:
                 parts.append(f"<pre>{html.escape(self.counterexample.drawing)}</pre>")
         if self.assumed:
-            parts.append(f"<p>treated as uninterpreted functions: {html.escape(', '.join(self.assumed))}</p>")
+            parts.append(f"<p>assumed: {html.escape(', '.join(self.assumed))}</p>")
         return "".join(parts) + "</div>"
 
 
@@ -193,7 +194,11 @@ def verdict_of_result(
         reason=reason_of(result),
         counterexample=counterexample,
         engines=engines,
-        assumed=(*entry.get("uninterpreted", ()), *entry.get("assumed", ())),
+        assumed=(
+            *entry.get("uninterpreted", ()),
+            *entry.get("assumed", ()),
+            *(f"constant {each}" for each in entry.get("read_as", ())),
+        ),
         certificate=result.certificate,
         model=result.model,
         json_text=json_text,

@@ -114,6 +114,15 @@ class TestPartitioning:
         with pytest.raises(p2.InputError, match="jax_num_cpu_devices"):
             p2.check(jax.jit(lambda x: x), array(64, sharding=NamedSharding(abstract, P("model"))))
 
+    def test_what_a_compiler_rounded_to_a_constant_is_assumed(self, mesh):
+        rows = NamedSharding(mesh, P("data"))
+        slope = jax.grad(lambda x: jnp.sum(jax.nn.gelu(x)))
+        step = jax.jit(slope, in_shardings=rows, out_shardings=rows)
+        x = array(4096, 1024)
+        verdict = p2.check_equal(step, step.lower(x).compile(), x)
+        assert verdict and any("044715" in each for each in verdict.assumed)
+        assert "044715" in verdict._repr_html_()
+
     def test_every_pass(self, mesh):
         verdict = p2.check_passes(megatron(mesh), array(8, 16), *weights())
         assert verdict.kind is p2.Kind.valid
