@@ -198,6 +198,42 @@ TEST_CASE("p2-check rejects a constant that is not what it is said to be folded 
   }
 }
 
+TEST_CASE("p2-check accepts a fold where the arithmetic of f32 makes it") {
+  const CertifiedModules modules{module_of_steps(true, {"* 0.797884583"}),
+                                 module_of_steps(false, {"* 0.797884583"})};
+  const auto made = certificate(modules);
+  REQUIRE(made.index() == 0);
+  std::mt19937_64 random(20261129);
+  const auto below = [&](std::size_t end) { return static_cast<std::size_t>(random() % end); };
+  const auto number = [&] {
+    const float size = std::ldexp(1 + static_cast<float>(below(1U << 23U)) * 0x1p-23F,
+                                  static_cast<int>(below(40)) - 20);
+    return below(2) == 0 ? size : -size;
+  };
+  int accepted = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const float a = number();
+    const float b = number();
+    const bool is_product = below(2) == 0;
+    const float right = is_product ? a * b : a / b;
+    float value = right;
+    for (std::size_t units = below(4); units > 0; --units)
+      value = std::nextafterf(value, below(2) == 0 ? 1e30F : -1e30F);
+    CertificateFiles files = std::get<0>(made);
+    files["problem.json"] =
+        replaced(files["problem.json"], "\"replicas\"",
+                 fmt::format(R"("folds":[["f32","{:.9g}","{}","{:.9g}","{:.9g}"]],"replicas")",
+                             value, is_product ? "multiply" : "divide", a, b));
+    add_manifest("modules-equal", {}, files);
+    const bool is_accepted = check_certificate(files).verdict == kernel::Verdict::Accepted;
+    CAPTURE(files["problem.json"]);
+    CHECK(is_accepted == (value == right));
+    accepted += is_accepted ? 1 : 0;
+  }
+  CHECK(accepted > 300);
+  CHECK(accepted < 1500);
+}
+
 TEST_CASE("products that are folded by chance have a certificate only where they are equal") {
   static const std::vector<std::string> kConstants = {
       "0.797884583", "0.044715", "2.82842708", "1.41421354",  "3.14159274", "22.6274166",
