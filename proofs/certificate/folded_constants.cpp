@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/hlo/interpreter/numbers.h"
 #include "proofs/certificate/subject_certificates.h"
 
 namespace p2 {
@@ -22,7 +23,7 @@ struct Magnitude {
   auto operator<=>(const Magnitude&) const = default;
 };
 
-/// The type rounds to so many binary digits; 0 for types that are not looked at.
+/// Of numbers that are not too small for them; 0 for types that are not looked at.
 int digits_of(std::string_view type) {
   static constexpr std::array<std::pair<std::string_view, int>, 4> kDigits{
       {{"bf16", 8}, {"f16", 11}, {"f32", 24}, {"f64", 53}}};
@@ -32,10 +33,8 @@ int digits_of(std::string_view type) {
   return 0;
 }
 
-double rounded(double value, int digits) {
-  int exponent = 0;
-  const double part = std::frexp(value, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(part, digits)), exponent - digits);
+double rounded(double value, const std::string& type) {
+  return hlo::interpreter::rounded_constant(value, hlo::ElementType::from_xla(type).value());
 }
 
 /// The scalar constants of lines `x = f32[] constant(0.1)` that are neither zero nor infinite.
@@ -51,22 +50,22 @@ std::set<Magnitude> scalars_of(const std::string& text) {
     if (equals >= at || bracket >= at || bracket < equals || end == std::string::npos) continue;
     Magnitude found{text.substr(equals + 3, bracket - equals - 3),
                     text.substr(at + kConstant.size(), end - at - kConstant.size())};
-    const int digits = digits_of(found.type);
-    if (digits == 0 || found.text.empty()) continue;
+    if (digits_of(found.type) == 0 || found.text.empty()) continue;
     found.is_negative = found.text[0] == '-';
     if (found.is_negative) found.text.erase(0, 1);
     char* rest = nullptr;
-    found.value = rounded(std::strtod(found.text.c_str(), &rest), digits);
+    found.value = rounded(std::strtod(found.text.c_str(), &rest), found.type);
     if (*rest == '\0' && std::isfinite(found.value) && found.value > 0) all.insert(found);
   }
   return all;
 }
 
 /// A fraction of small numbers, as which it is read anyway.
-bool is_simple(double value, int digits) {
+bool is_simple(const Magnitude& constant) {
   for (double denominator = 1; denominator < 4096; ++denominator) {
-    const double numerator = std::nearbyint(value * denominator);
-    if (numerator * denominator < 4096 && rounded(numerator / denominator, digits) == value)
+    const double numerator = std::nearbyint(constant.value * denominator);
+    if (numerator * denominator < 4096 &&
+        rounded(numerator / denominator, constant.type) == constant.value)
       return true;
   }
   return false;
@@ -81,7 +80,7 @@ std::string FoldedConstant::words() const {
 
 namespace {
 
-/// Folds of the constants of one type, of that many digits.
+/// Folds of the constants of one type.
 class FoldSearch {
  public:
   FoldSearch(std::string type, std::vector<Magnitude> operands)
@@ -104,10 +103,7 @@ class FoldSearch {
   /// Adds what makes this constant of one operation, or of two.
   void find(const Magnitude& constant, std::vector<FoldedConstant>& found) const {
     const std::string sign = constant.is_negative ? "-" : "";
-    const double near = std::ldexp(constant.value, -digits_);
-    const auto is_it = [&](double value) {
-      return std::fabs(value - constant.value) <= near && rounded(value, digits_) == constant.value;
-    };
+    const auto is_it = [&](double value) { return is_rounded(value, constant.value); };
     // What is an operand of another stands before that one, once.
     const auto add = [&](const std::string& text, const std::string& opcode, const std::string& a,
                          const std::string& b) {
@@ -144,10 +140,16 @@ class FoldSearch {
     std::string opcode, a, b;
   };
 
+  /// Whether a number is rounded to `value`, which has all digits of its type.
+  bool is_rounded(double number, double value) const {
+    return std::fabs(number - value) <= std::ldexp(value, -digits_) &&
+           rounded(number, type_) == value;
+  }
+
   void add_result(const std::string& opcode, const Magnitude& a, const Magnitude& b) {
-    const bool is_product = opcode == "multiply";
-    const double value = rounded(is_product ? a.value * b.value : a.value / b.value, digits_);
-    results_.push_back({value, opcode, a.text, b.text});
+    const double exact = opcode == "multiply" ? a.value * b.value : a.value / b.value;
+    const double value = rounded(exact, type_);
+    if (is_rounded(exact, value)) results_.push_back({value, opcode, a.text, b.text});
   }
 
   std::string type_;
@@ -163,7 +165,7 @@ std::vector<FoldedConstant> folded_constants(const std::string& before, const st
   for (const Magnitude& each : scalars_of(before)) known[each.type].try_emplace(each.value, each);
   std::map<std::string, std::map<double, Magnitude>> folded;
   for (const Magnitude& each : scalars_of(after)) {
-    if (!known[each.type].contains(each.value) && !is_simple(each.value, digits_of(each.type)))
+    if (!known[each.type].contains(each.value) && !is_simple(each))
       folded[each.type].try_emplace(each.is_negative ? -each.value : each.value, each);
   }
   std::vector<FoldedConstant> found;

@@ -135,6 +135,9 @@ TEST_CASE("folded constants are found by their values") {
   CHECK(found("f32", {"1.41421354"}, {"-1.99999988"}) ==
         "f32 -1.99999988 as -1.41421354 · 1.41421354");
   CHECK(found("bf16", {"0.332", "0.707"}, {"0.2344"}) == "");
+  // Of numbers that have fewer digits than their type nothing is said: p2-check would reject it.
+  CHECK(found("f32", {"1e-21"}, {"1e-42"}) == "");
+  CHECK(found("f16", {"0.0003", "0.0002"}, {"5.96e-08"}) == "");
   // One unit in the last place, another type, what stands before, too, and simple fractions.
   CHECK(found("f32", {"0.797884583", "0.044715"}, {"0.0356774107"}) == "");
   CHECK(folds_of(scalars("f64", {"0.797884583", "0.044715"}), scalars("f32", {"0.0356774069"})) ==

@@ -8,7 +8,27 @@
 
 namespace p2::kernel::xla {
 
+namespace {
+
 constexpr std::size_t kMaxFolds = 1024;
+
+/// Ends the check where a fold, rounded to its type, is not the constant.
+void require_rounded(const ClaimedConstants::Fold& fold, const Type& type,
+                     const std::string& constant) {
+  if (!type.is_float() || !is_one_of(fold.opcode, {"multiply", "divide"}))
+    malformed("a fold is a product or a quotient of real numbers");
+  const double a = real_literal(fold.operands[0], type);
+  const double b = real_literal(fold.operands[1], type);
+  const double exact = fold.opcode == "multiply" ? a * b : a / b;
+  const double value = real_literal(constant, type);
+  // With all digits: the smallest numbers of a type have fewer.
+  const bool is_near = std::isfinite(exact) && value != 0 &&
+                       std::fabs(value - exact) <= std::ldexp(std::fabs(value), -type.digits);
+  if (!is_near || rounded(exact, type) != value)
+    reject("a constant is not what it is said to be folded from: " + printable(constant));
+}
+
+}  // namespace
 
 ClaimedConstants ClaimedConstants::read(const Json& problem) {
   ClaimedConstants claimed;
@@ -20,22 +40,12 @@ ClaimedConstants ClaimedConstants::read(const Json& problem) {
   for (const Json& each : as_list(problem["folds"])) {
     const List& words = as_list(each);
     if (words.size() != 5) malformed("a fold is a type, a constant, an operation and two operands");
-    const Type type = type_called(as_text(words[0]));
+    const std::string& type = as_text(words[0]);
     const std::string& text = as_text(words[1]);
     const Fold fold{as_text(words[2]), {as_text(words[3]), as_text(words[4])}};
-    if (!type.is_float() || !is_one_of(fold.opcode, {"multiply", "divide"}))
-      malformed("a fold is a product or a quotient of real numbers");
-    const double a = real_literal(fold.operands[0], type);
-    const double b = real_literal(fold.operands[1], type);
-    const double exact = fold.opcode == "multiply" ? a * b : a / b;
-    const double value = real_literal(text, type);
-    // With all digits: the smallest numbers of a type have fewer.
-    const bool is_near = std::isfinite(exact) && value != 0 &&
-                         std::fabs(value - exact) <= std::ldexp(std::fabs(value), -type.digits);
-    if (!is_near || rounded(exact, type) != value)
-      reject("a constant is not what it is said to be folded from: " + printable(text));
+    require_rounded(fold, type_called(type), text);
     const auto fold_of = [&](const std::string& operand) {
-      const auto inner = claimed.folds.find({std::string(type.name), operand});
+      const auto inner = claimed.folds.find({type, operand});
       return inner == claimed.folds.end() ? nullptr : &inner->second;
     };
     for (const std::string& operand : fold.operands) {
@@ -44,11 +54,11 @@ ClaimedConstants ClaimedConstants::read(const Json& problem) {
         malformed("more than two folds in one another");
     }
     for (const auto& [constant, other] : claimed.folds) {
-      if (constant.first == type.name && (text == other.operands[0] || text == other.operands[1]))
+      if (constant.first == type && (text == other.operands[0] || text == other.operands[1]))
         malformed("a fold stands before those of its operands");
     }
     if (text == fold.operands[0] || text == fold.operands[1] ||
-        !claimed.folds.emplace(std::pair(std::string(type.name), text), fold).second)
+        !claimed.folds.emplace(std::pair(type, text), fold).second)
       malformed("a constant is folded twice: " + printable(text));
   }
   return claimed;
