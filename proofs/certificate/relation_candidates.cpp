@@ -78,13 +78,19 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
       operand.push_back(sizes.at(static_cast<std::size_t>(each)));
     request(here.operands[0], operand);
     if (derive_all(node, {with_sizes(here.operands[0], operand)}, sizes)) return;
-    // Dimensions of one index may be parts of the operand's.
+    // Dimensions of one index may be parts of the operand's: as they are, or of the next one.
     Index hint = sizes;
     for (std::size_t k = 0; k < sizes.size(); ++k) {
-      if (own_sizes(node)[k] == 1 && sizes[k] > 1 && !contains(dimensions, k))
-        hint.push_back(static_cast<std::int64_t>(k));
+      if (own_sizes(node)[k] != 1 || sizes[k] <= 1 || contains(dimensions, k)) continue;
+      hint.push_back(static_cast<std::int64_t>(k));
+      const auto next = std::ranges::find_if(
+          dimensions, [&](std::int64_t each) { return each > static_cast<std::int64_t>(k); });
+      if (next != dimensions.end())
+        operand[static_cast<std::size_t>(next - dimensions.begin())] *= sizes[k];
     }
-    if (hint.size() > sizes.size()) derive_all(node, {of_[here.operands[0]]}, hint);
+    if (hint.size() == sizes.size()) return;
+    if (derive_all(node, {of_[here.operands[0]]}, hint)) return;
+    derive_all(node, {request(here.operands[0], operand)}, hint);
   } else if (is_elementwise(opcode)) {
     by_elements(node, sizes);
   } else if (opcode == "transpose") {
@@ -97,8 +103,11 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
   } else if (opcode == "reshape") {
     if (of_[here.operands[0]].empty())
       request(here.operands[0], reshaped(own_sizes(node), sizes, own_sizes(here.operands[0])));
-    if (derive_all(node, {of_[here.operands[0]]}, sizes)) return;
+    derive_all(node, {of_[here.operands[0]]}, sizes);
+    if (is_any_plain(with_sizes(node, sizes))) return;
     for (const std::size_t fact : Numbers(of_[here.operands[0]])) by_parts(node, fact, sizes);
+  } else if (opcode == "dot") {
+    dot_of_sizes(node, sizes);
   } else if (opcode == "reduce" && here.operands.size() == 2) {
     Index operand = own_sizes(here.operands[0]);
     const Index along = here.instruction->numbers("dimensions");
@@ -198,6 +207,7 @@ void RelationSearch::relate(std::size_t node) {
     if (of_[node].empty() && here.operands.size() == 2 && modules_.has_numbers(here.operands[1])) {
       for (const std::size_t fact : first) derive(node, {fact}, {});
     }
+    if (of_[node].empty()) by_known_sizes(node);
     return;
   }
   if (opcode == "broadcast") return broadcasts(node, first);
@@ -254,6 +264,22 @@ void RelationSearch::relate(std::size_t node) {
       choices[k] = request(here.operands[k], likely_sizes(here, k));
   }
   derive_all(node, choices, {});
+}
+
+void RelationSearch::by_known_sizes(std::size_t node) {
+  const Node& here = modules_.local().nodes[node];
+  const bool are_known =
+      std::ranges::all_of(here.operands, [&](std::size_t each) { return !of_[each].empty(); });
+  if (here.operands.size() < 2 || !are_known) return;
+  std::set<Index> sizes;
+  for (const std::size_t tensor : made_of(SIZE_MAX, here.instruction->opcode)) {
+    if (tensor >= whole_ || sizes.size() == kMaxChoices) break;
+    const Index& whole = modules_.tensors().at(tensor).sizes;
+    if (std::ranges::equal(own_sizes(node), whole, std::ranges::less_equal())) sizes.insert(whole);
+  }
+  for (const Index& each : sizes) {
+    if (by_elements(node, each)) return;
+  }
 }
 
 RelationSearch::Numbers RelationSearch::made_of(std::size_t tensor, const std::string& opcode) {

@@ -123,22 +123,29 @@ class RelationSearch {
                   Wanted wanted = Wanted::Any);
   /// Operands that are scalars are so in the whole.
   bool by_elements(std::size_t node, const Index& sizes);
+  /// Operands are of tensors of other sizes than each other's: those that the other module's
+  /// operations of this kind have.
+  void by_known_sizes(std::size_t node);
   /// Of an iota, such as the module has that are longer.
   void longer_iotas(std::size_t node);
   /// Of indices that count up along a dimension, and a number that devices know.
   void by_counted(std::size_t node, const Numbers& facts);
   void broadcasts(std::size_t node, const Numbers& facts);
   void reshapes(std::size_t node, const Numbers& facts);
-  /// As a reshape that moves what is one part of a dimension here, to a tensor of these sizes.
-  void by_parts(std::size_t node, std::size_t fact, const Index& sizes);
+  /// As a reshape that moves what is one part of a dimension here, to a tensor of these sizes; to
+  /// one that the other module has, only, if `is_known`.
+  void by_parts(std::size_t node, std::size_t fact, const Index& sizes, bool is_known = false);
   /// Of an all-reduce of parts that are side by side.
   void sums(std::size_t node, const Numbers& facts);
   /// A dot of operands in wholes of sizes that fit each other.
   void dots(std::size_t node);
+  /// A dot that makes tensors of these sizes.
+  void dot_of_sizes(std::size_t node, const Index& sizes);
   /// Asks for the operands of a dot as a dot of the other module has them.
   void as_known_dot(std::size_t node);
-  /// Whether a fact about the node has one segment at most of every dimension on every device.
-  bool is_plain(std::size_t node) const;
+  /// Whether every device has one segment at most of every dimension.
+  bool is_plain(const Fact& fact) const;
+  bool is_any_plain(const Numbers& facts) const;
   /// Where an array has several segments of the whole, how long they are and how far apart there;
   /// of every dimension.
   using Runs = std::vector<std::pair<std::int64_t, std::int64_t>>;

@@ -68,7 +68,8 @@ RelationSearch::Runs RelationSearch::runs_of(std::size_t fact) const {
   return runs;
 }
 
-void RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& sizes) {
+void RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& sizes,
+                              bool is_known) {
   // Of every dimension that is cut, the number of the device's part, and what is in it; where it
   // has runs that are apart, which of those between, too.
   Index whole, own;
@@ -115,8 +116,9 @@ void RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& s
     }
     inner *= size;
   }
-  // Others keep their order: one that makes a tensor of the other module, or moves least.
-  std::optional<Index> least;
+  // Others keep their order: one that makes a tensor of the other module, or moves least, and one
+  // that leaves what devices have in one segment.
+  std::optional<Index> least, plain;
   for (std::size_t k = 0; k < own.size(); ++k) {
     if (own[k] != 1 || whole[k] == 1) continue;
     Index others;
@@ -135,18 +137,24 @@ void RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& s
       const auto found = modules_.follows(node, {fact}, hint);
       if (found && found->tensor < whole_ && derive(node, {fact}, hint)) return;
       if (found && !least) least = hint;
+      if (found && !plain && is_plain(*found)) plain = hint;
     }
   }
+  if (is_known) return;
   if (least) derive(node, {fact}, *least);
+  if (plain && plain != least) derive(node, {fact}, *plain);
 }
 
-bool RelationSearch::is_plain(std::size_t node) const {
-  return std::ranges::any_of(of_[node], [&](std::size_t fact) {
-    return std::ranges::all_of(modules_.facts()[fact].places, [&](std::size_t place) {
-      return std::ranges::all_of(modules_.places().at(place).devices,
-                                 [](const auto& segments) { return segments.size() <= 1; });
-    });
+bool RelationSearch::is_plain(const Fact& fact) const {
+  return std::ranges::all_of(fact.places, [&](std::size_t place) {
+    return std::ranges::all_of(modules_.places().at(place).devices,
+                               [](const auto& segments) { return segments.size() <= 1; });
   });
+}
+
+bool RelationSearch::is_any_plain(const Numbers& facts) const {
+  return std::ranges::any_of(facts,
+                             [&](std::size_t fact) { return is_plain(modules_.facts()[fact]); });
 }
 
 void RelationSearch::reshapes(std::size_t node, const Numbers& facts) {
@@ -172,8 +180,15 @@ void RelationSearch::reshapes(std::size_t node, const Numbers& facts) {
       if (each < whole_ && sizes.size() == own_sizes(node).size()) derive(node, {fact}, sizes);
     }
     bool found = false;
-    for (const Index& sizes : candidates) found = derive(node, {fact}, sizes) || found;
-    if (!found || !is_plain(node)) derive(node, {fact}, guess);
+    for (const Index& sizes : candidates) {
+      const bool follows = derive(node, {fact}, sizes);
+      found = found || follows;
+      const bool fits = std::ranges::equal(own_sizes(node), sizes, [](auto own, auto size) {
+        return own == size || (own > 0 && size % own == 0);
+      });
+      if (!follows && fits) by_parts(node, fact, sizes, true);
+    }
+    if (!found || !is_any_plain(of_[node])) derive(node, {fact}, guess);
     // Of a batch every device may have one element; of several slices each may be one of them.
     const Index& own = own_sizes(here.operands[0]);
     bool has_one = false;
@@ -227,6 +242,41 @@ void RelationSearch::dots(std::size_t node) {
   }
   for (const Wanted each : {Wanted::OfWhole, Wanted::Covering, Wanted::Any}) {
     if (derive_with(each)) return;
+  }
+}
+
+void RelationSearch::dot_of_sizes(std::size_t node, const Index& sizes) {
+  const Node& here = modules_.local().nodes[node];
+  const Index along[] = {here.instruction->numbers("lhs_contracting_dims"),
+                         here.instruction->numbers("rhs_contracting_dims")};
+  const Index batch[] = {here.instruction->numbers("lhs_batch_dims"),
+                         here.instruction->numbers("rhs_batch_dims")};
+  // What is summed over is of the sizes that an operand is known to have.
+  std::set<Index> summed;
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (const std::size_t fact : of_[here.operands[side]]) {
+      Index one;
+      for (const std::int64_t each : along[side])
+        one.push_back(sizes_of(fact).at(static_cast<std::size_t>(each)));
+      summed.insert(one);
+    }
+  }
+  for (const Index& one : summed) {
+    std::vector<Numbers> choices;
+    std::size_t next = batch[0].size();
+    for (std::size_t side = 0; side < 2; ++side) {
+      Index operand(own_sizes(here.operands[side]).size(), -1);
+      for (std::size_t k = 0; k < along[side].size(); ++k)
+        operand.at(static_cast<std::size_t>(along[side][k])) = one[k];
+      for (std::size_t k = 0; k < batch[side].size(); ++k)
+        operand.at(static_cast<std::size_t>(batch[side][k])) = sizes.at(k);
+      for (std::int64_t& size : operand) {
+        if (size == -1) size = sizes.at(next++);
+      }
+      choices.push_back(request(here.operands[side], operand));
+      if (choices.back().empty()) break;
+    }
+    if (choices.size() == 2 && derive_all(node, choices, {})) return;
   }
 }
 
