@@ -1,6 +1,7 @@
 // `check --dump`: the modules that XLA writes between its passes, compared pair by pair.
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -64,7 +65,7 @@ struct Summary {
   std::vector<PassSummary> passes = {};      ///< in the order in which they first changed a module
   const DumpPair* first_wrong = nullptr;     ///< the first step that is refuted
   std::vector<const DumpPair*> others = {};  ///< other pairs that are not established
-  std::set<std::string> uninterpreted = {};
+  std::map<std::string_view, std::set<std::string>> given = {};  ///< what valid steps rest on
   std::vector<std::string> partitions = {};  ///< what the valid steps that partition rest on
   std::string sense = {};                    ///< in which pairs are established: `as real numbers`
   Outcome outcome = Outcome::Established;
@@ -86,14 +87,22 @@ PassSummary& summary_of(const std::string& pass, std::vector<PassSummary>& passe
   return passes.back();
 }
 
-/// What a valid verdict does not depend on.
-void add_uninterpreted(const DumpPair& pair, std::set<std::string>& opcodes) {
-  const Json* listed = pair.check == nullptr ? nullptr : pair.check->json.find("uninterpreted");
+/// Adds what an answer lists under a key.
+void add_listed(const DumpPair& pair, std::string_view key, std::set<std::string>& names) {
+  const Json* listed = pair.check == nullptr ? nullptr : pair.check->json.find(key);
   if (listed == nullptr || listed->if_array() == nullptr) return;
   for (const Json& each : *listed->if_array()) {
-    if (const std::string* opcode = each.if_string()) opcodes.insert(*opcode);
+    if (const std::string* name = each.if_string()) names.insert(*name);
   }
 }
+
+/// What a valid step may rest on, by the key of its answer, and in words.
+constexpr std::pair<std::string_view, std::string_view> kGiven[] = {
+    {"uninterpreted", "treated as uninterpreted functions by valid steps"},
+    {"assumed", "assumed equal by valid steps, without elements in the text"},
+    {"read_as", "constants that valid steps read as what was rounded to them"},
+    {"finite", "condition of valid steps: that these are finite, as they are multiplied by masks"},
+};
 
 std::string pass_text(const hlo::DumpFile& file) {
   if (file.pass == hlo::kPipelineStart) return "one before pipeline " + file.pipeline;
@@ -147,7 +156,7 @@ Summary summary_of(const hlo::Dump& dump, const std::vector<DumpPair>& pairs) {
       summary.others.push_back(&pair);
     }
     if (outcome != Outcome::Established) continue;
-    add_uninterpreted(pair, summary.uninterpreted);
+    for (const auto& [key, words] : kGiven) add_listed(pair, key, summary.given[key]);
     summary.sense = sense_of(pair);
     std::string partition = partition_text(pair);
     if (!partition.empty()) summary.partitions.push_back(std::move(partition));
@@ -268,9 +277,10 @@ void add_text(const hlo::Dump& dump, const Summary& summary, bool details, Docum
     if (details) add_pair(*summary.first_wrong, document);
   }
   add_conclusions(summary, document);
-  if (!summary.uninterpreted.empty()) {
-    document.line(fmt::format("treated as uninterpreted functions by valid steps: {}",
-                              fmt::join(summary.uninterpreted, ", ")));
+  for (const auto& [key, words] : kGiven) {
+    const auto given = summary.given.find(key);
+    if (given == summary.given.end() || given->second.empty()) continue;
+    document.line(fmt::format("{}: {}", words, fmt::join(given->second, ", ")));
   }
   if (!dump.left_out.empty()) {
     document.line(

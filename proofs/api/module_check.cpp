@@ -318,7 +318,7 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
     options.evidence = [&](const hlo::ModuleRelation& relation,
                            const hlo::Devices& devices) -> std::optional<hlo::EqualityEvidence> {
       const std::vector<std::string> constants = equal_constants(texts, relation);
-      std::vector<std::string> read_as;
+      hlo::EqualityEvidence evidence{constants};
       const std::size_t work =
           relating_work(texts.before.size() + texts.after.size(), devices.count());
       relate_within(work, options.wants_evidence || work <= kUnaskedWork, limits, related, [&] {
@@ -330,12 +330,19 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
         auto found = certificate();
         if (found.index() == 0) return found;
         modules.folds = folded_constants(modules.before, modules.after);
-        if (modules.folds.empty()) return found;
-        for (const FoldedConstant& fold : modules.folds) read_as.push_back(fold.words());
-        return certificate();
+        if (!modules.folds.empty()) {
+          for (const FoldedConstant& fold : modules.folds) evidence.read_as.push_back(fold.words());
+          if (auto folded = certificate(); folded.index() == 0) return folded;
+        }
+        const auto problem = problem_of(modules, relation, devices, constants);
+        if (problem) evidence.finite = modules.finite = masked_factors(*problem);
+        if (!modules.finite.empty()) {
+          if (auto conditional = certificate(); conditional.index() == 0) return conditional;
+        }
+        return found;
       });
       if (!related || related->index() != 0) return std::nullopt;
-      return hlo::EqualityEvidence{constants, read_as};
+      return evidence;
     };
   }
   const auto decide = [&] {

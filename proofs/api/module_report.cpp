@@ -176,6 +176,7 @@ Json json_of(const ModuleSubject& subject, const ModuleDecision& decision,
   json.add("counterexample", counterexample_json(decision));
   if (!decision.assumed.empty()) json.add("assumed", Json::array_of(decision.assumed));
   if (!decision.read_as.empty()) json.add("read_as", Json::array_of(decision.read_as));
+  if (!decision.finite.empty()) json.add("finite", Json::array_of(decision.finite));
   if (!decision.unknown.empty()) {
     json.add("not_understood",
              Json::array_of(decision.unknown, [](const hlo::UnknownOperation& each) {
@@ -233,8 +234,9 @@ std::vector<Document::Block> text_of(const ModuleSubject& subject, const ModuleD
   Document document;
   const std::string rule = rule_of(decision);
   const bool is_equal = decision.outcome == Outcome::Established && !subject.before.empty();
-  const std::string sense =
-      fmt::format(", {}{}", words_of(decision.equality), subject.ordered ? " and their order" : "");
+  const std::string sense = fmt::format(", {}{}{}", words_of(decision.equality),
+                                        subject.ordered ? " and their order" : "",
+                                        decision.finite.empty() ? "" : ", on a condition");
   document.line(fmt::format("{}: {}{} ({}{}{})", subject.file, to_string(decision.outcome),
                             rule.empty() ? "" : ", " + rule,
                             !subject.before.empty() ? fmt::format("after {}, ", subject.before)
@@ -257,6 +259,11 @@ std::vector<Document::Block> text_of(const ModuleSubject& subject, const ModuleD
   if (!decision.read_as.empty()) {
     document.line(fmt::format("constants read as what was rounded to them: {}",
                               fmt::join(decision.read_as, ", ")));
+  }
+  if (!decision.finite.empty()) {
+    document.line(
+        fmt::format("condition: that these are finite, as they are multiplied by masks: {}",
+                    fmt::join(decision.finite, ", ")));
   }
   const std::size_t shown = std::min(decision.unknown.size(), kMaxUnknownShown);
   for (std::size_t i = 0; i < shown; ++i) document.line(unknown_text(decision.unknown[i]));

@@ -114,6 +114,7 @@ std::optional<CertificateFiles> problem_of(const CertifiedModules& modules,
     problem["folds"].push_back(
         {fold.type, fold.text, fold.opcode, fold.operands[0], fold.operands[1]});
   }
+  if (!modules.finite.empty()) problem["finite"] = modules.finite;
   if (!modules.written_from.empty()) problem["written_from"] = modules.written_from;
   return CertificateFiles{{"problem.json", text_of(problem)}};
 }

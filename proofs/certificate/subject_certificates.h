@@ -38,11 +38,18 @@ struct CertifiedModules {
   std::map<std::string, std::string> written_from = {};
   /// What the claim reads constants as.
   std::vector<FoldedConstant> folds = {};
+  /// What the claim takes to be finite, by the names of instructions.
+  std::vector<std::string> finite = {};
 };
 
 /// Scalar constants of the module after that the one before does not have, and is no simple
 /// fraction, but the rounded product, quotient or inverse of constants that it has.
 std::vector<FoldedConstant> folded_constants(const std::string& before, const std::string& after);
+
+/// Of the module of problem.json that is not partitioned, the names of what it multiplies by masks,
+/// and what may not be finite: a compiler makes a choice of it, or 0, of that, which is the same
+/// where it is. Nothing where p2-check does not read the modules.
+std::vector<std::string> masked_factors(const CertificateFiles& problem);
 
 /// Evidence for the claim `modules-equal` of problem.json: relation.json, a relation at every node
 /// of the partitioned module, which p2-check replays; or, as the second, where it ends. Throws

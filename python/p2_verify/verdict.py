@@ -198,6 +198,7 @@ def verdict_of_result(
             *entry.get("uninterpreted", ()),
             *entry.get("assumed", ()),
             *(f"constant {each}" for each in entry.get("read_as", ())),
+            *(f"{each} is finite" for each in entry.get("finite", ())),
         ),
         certificate=result.certificate,
         model=result.model,

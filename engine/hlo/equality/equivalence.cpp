@@ -88,6 +88,7 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
     decision.devices = devices;
     decision.assumed = std::move(evidence->assumed);
     decision.read_as = std::move(evidence->read_as);
+    decision.finite = std::move(evidence->finite);
     is_proved = true;
     return true;
   };
@@ -111,7 +112,9 @@ ModuleDecision decide_outputs(const std::shared_ptr<const Module>& before,
     } catch (const LimitReached&) {
       if (!asked_last || !is_evident()) throw;
     }
-    if (decision.outcome == Outcome::Undecided && asked_last) is_evident();
+    const bool is_open = decision.outcome == Outcome::Undecided ||
+                         (decision.violation && decision.violation->may_be_rounding);
+    if (is_open && asked_last) is_evident();
     if (options.engine == ModuleEngine::All && options.solver && !options.ordered) {
       decision = agreed(std::move(decision), decide(ModuleEngine::Solver));
     }

@@ -87,6 +87,9 @@ struct ModuleDecision : Decision<Difference> {
   std::vector<std::string> assumed = {};
   /// Constants that were read as what a compiler rounded to them: `0.125 as 0.5 · 0.25`.
   std::vector<std::string> read_as = {};
+  /// Instructions of the module that is not partitioned, or of the one before: they are equal for
+  /// inputs for which what these make is finite.
+  std::vector<std::string> finite = {};
   /// Opcodes of operations that were compared as uninterpreted functions.
   std::vector<std::string> uninterpreted = {};
   /// When undecided: an element whose values may be equal or not; absent if a limit was reached.
@@ -117,7 +120,7 @@ using ElementSolver =
 
 /// That the outputs of two modules are equal, as real numbers.
 struct EqualityEvidence {
-  std::vector<std::string> assumed = {}, read_as = {};  ///< as those of ModuleDecision
+  std::vector<std::string> assumed = {}, read_as = {}, finite = {};  ///< as of ModuleDecision
 };
 
 struct ComparisonOptions {

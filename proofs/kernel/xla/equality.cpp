@@ -31,11 +31,11 @@ class Comparison {
     std::vector<std::string> keys = {"after", "before", "partitions", "relation", "replicas"};
     const bool is_written = problem.is_object() && problem.contains("written_from");
     if (is_written) keys.emplace_back("written_from");
-    for (const char* key : {"constants", "folds"}) {
+    for (const char* key : {"constants", "folds", "finite"}) {
       if (problem.is_object() && problem.contains(key)) keys.emplace_back(key);
     }
     expect_keys(problem, keys);
-    claimed_ = ClaimedConstants::read(problem);
+    premises_ = Premises::read(problem);
     devices_.replicas = as_number(problem["replicas"], kMaxModuleDevices + 1);
     devices_.partitions = as_number(problem["partitions"], kMaxModuleDevices + 1);
     if (devices_.count() < 1 || devices_.replicas * devices_.partitions > kMaxModuleDevices)
@@ -57,6 +57,11 @@ class Comparison {
     }
     if (is_written) read_origins(problem["written_from"]);
     read_relation(problem["relation"]);
+  }
+
+  /// What differs for some inputs may be equal for those that a condition leaves.
+  void require_no_condition() const {
+    if (!premises_.finite.empty()) malformed("what is finite, of modules that differ");
   }
 
   std::string words() const {
@@ -83,7 +88,7 @@ class Comparison {
       }
     }
     return "(" + text("before", modules_[0]) + "; " + text("after", modules_[1]) + "; " +
-           counted_devices(devices_) + "; " + relation + claimed_.words() + ")";
+           counted_devices(devices_) + "; " + relation + premises_.words() + ")";
   }
 
   /// Accepts equality for all inputs, or ends the check.
@@ -149,7 +154,7 @@ class Comparison {
       relations_[0] = copies_on_devices(inputs_[0], devices_.count());
       relations_[1] = copies_on_devices(outputs_[0], devices_.count());
     }
-    return {modules_[global_], claimed_, devices_, kind_ != "global", global_ == 0, budget_};
+    return {modules_[global_], premises_, devices_, kind_ != "global", global_ == 0, budget_};
   }
   RelatedModules relate(WholeModule& whole) {
     return {whole,
@@ -244,7 +249,7 @@ class Comparison {
     std::set<std::string> names;
     for (const auto& [name, computation] : module.computations) {
       for (const Instruction& each : computation.instructions) {
-        const bool is_named = each.opcode == "constant" && claimed_.equal.contains(each.name);
+        const bool is_named = each.opcode == "constant" && premises_.equal.contains(each.name);
         if (is_named && !names.insert(each.name).second)
           malformed("two constants called " + printable(each.name));
       }
@@ -470,7 +475,7 @@ class Comparison {
   }
 
   Budget budget_;
-  ClaimedConstants claimed_;
+  Premises premises_;
   Devices devices_;
   std::vector<Module> modules_;
   bool has_narrow_constants_ = false;                 ///< in the texts
@@ -498,6 +503,7 @@ auto of_problem(const Json& problem, const Check& check) {
 std::string judge_modules(const std::string& claim, const Json& statement, const Files& files) {
   return of_problem(statement["problem.json"], [&](Comparison& comparison) {
     if (claim == "modules-different") {
+      comparison.require_no_condition();
       const Json run = parse_json(files, "run.json");
       return comparison.require_different(run) + " " + comparison.words();
     }

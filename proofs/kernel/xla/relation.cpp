@@ -133,13 +133,13 @@ Runners::Runners(const Devices& devices) : all(devices), ids(devices.count()) {
   std::iota(ids.begin(), ids.end(), 0);
 }
 
-WholeModule::WholeModule(const Module& module, const ClaimedConstants& claimed,
-                         const Devices& devices, bool has_own_inputs, bool is_before,
-                         Budget& budget)
-    : tensors(claimed),
+WholeModule::WholeModule(const Module& module, const Premises& premises, const Devices& devices,
+                         bool has_own_inputs, bool is_before, Budget& budget)
+    : tensors(premises),
       places(devices.count()),
       are_own(has_own_inputs),
       may_promise(is_before),
+      finite(premises.finite),
       devices_(devices),
       budget_(budget),
       numbers_(make_numbers(0, 0)),
@@ -150,7 +150,7 @@ WholeModule::WholeModule(const Module& module, const ClaimedConstants& claimed,
   for (const std::size_t each : flat.inputs) inputs.push_back(flat.nodes[each].shape);
   std::vector<std::size_t> made = relate(flat);
   while (loops_vary()) {
-    tensors = Tensors(claimed);
+    tensors = Tensors(premises);
     variables.clear();
     conditions.clear();
     borders.clear();
@@ -158,8 +158,13 @@ WholeModule::WholeModule(const Module& module, const ClaimedConstants& claimed,
     made = relate(flat);
   }
   for (const std::size_t each : flat.outputs) outputs.push_back(made[each]);
-  for (std::size_t i = 0; i < made.size(); ++i)
+  std::set<std::string> all;
+  for (std::size_t i = 0; i < made.size(); ++i) {
     names.try_emplace(made[i], flat.nodes[i].instruction->name);
+    all.insert(flat.nodes[i].instruction->name);
+  }
+  if (!std::ranges::includes(all, finite))
+    malformed("what is finite is no instruction of the module");
 }
 
 /// Whether an iteration makes what is less alike, on devices, than was taken.
@@ -234,6 +239,10 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
                    tensors.at(*tensor).kind != kind_of(node.shape.type)))
       malformed("the shape of " + printable(node.instruction->name));
     made[i] = tensor ? *tensor : tensors.unknown(node.shape);
+    if (!finite.contains(node.instruction->name)) continue;
+    if (!tensors.can_be_finite(made[i]) || !flat.loops_of(i).empty())
+      malformed(printable(node.instruction->name) + ", said to be finite, may never be");
+    tensors.take_as_finite(made[i]);
   }
   std::vector<std::pair<std::size_t, std::size_t>> nexts;
   for (const auto& [node, array] : flat.variables) {
@@ -247,8 +256,17 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
 }
 
 std::string WholeModule::words_of_inputs() const {
-  return promises.empty() ? "for all inputs"
-                          : "for all inputs for which indices are as the module before promises";
+  std::string words = "for all inputs";
+  std::string separator = " for which ";
+  if (!promises.empty()) {
+    words += separator + "indices are as the module before promises";
+    separator = " and ";
+  }
+  for (const std::string& each : finite) {
+    words += separator + printable(each) + " is finite";
+    separator = " and ";
+  }
+  return words;
 }
 
 auto WholeModule::promises_of(const FlatModule& flat, std::size_t number,

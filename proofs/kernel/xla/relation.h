@@ -324,7 +324,7 @@ class WholeModule {
  public:
   /// It may run on all devices, too, each of which has inputs of its own. What a module promises is
   /// taken as given where it `is_before`.
-  WholeModule(const Module& module, const ClaimedConstants& claimed, const Devices& devices,
+  WholeModule(const Module& module, const Premises& premises, const Devices& devices,
               bool has_own_inputs, bool is_before, Budget& budget);
 
   /// An array that a loop changes: tensors.
@@ -367,6 +367,7 @@ class WholeModule {
   Places places;
   const bool are_own;      ///< whether inputs are
   const bool may_promise;  ///< whether what the modules promise is understood
+  const std::set<std::string> finite;  ///< as Premises have it
   bool has_own = false;    ///< whether devices may have tensors of their own
 
   // relation_manual.cpp

@@ -1,4 +1,4 @@
-// Constants as tensors, and what a claim says of them.
+// Constants as tensors, and what a claim takes as given.
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +13,7 @@ namespace {
 constexpr std::size_t kMaxFolds = 1024;
 
 /// Ends the check where a fold, rounded to its type, is not the constant.
-void require_rounded(const ClaimedConstants::Fold& fold, const Type& type,
-                     const std::string& constant) {
+void require_rounded(const Premises::Fold& fold, const Type& type, const std::string& constant) {
   if (!type.is_float() || !is_one_of(fold.opcode, {"multiply", "divide"}))
     malformed("a fold is a product or a quotient of real numbers");
   const double a = real_literal(fold.operands[0], type);
@@ -30,12 +29,15 @@ void require_rounded(const ClaimedConstants::Fold& fold, const Type& type,
 
 }  // namespace
 
-ClaimedConstants ClaimedConstants::read(const Json& problem) {
-  ClaimedConstants claimed;
+Premises Premises::read(const Json& problem) {
+  Premises premises;
   if (problem.contains("constants")) {
-    for (const Json& each : as_list(problem["constants"])) claimed.equal.insert(as_text(each));
+    for (const Json& each : as_list(problem["constants"])) premises.equal.insert(as_text(each));
   }
-  if (!problem.contains("folds")) return claimed;
+  if (problem.contains("finite")) {
+    for (const Json& each : as_list(problem["finite"])) premises.finite.insert(as_text(each));
+  }
+  if (!problem.contains("folds")) return premises;
   if (as_list(problem["folds"]).size() > kMaxFolds) malformed("more folds than are read");
   for (const Json& each : as_list(problem["folds"])) {
     const List& words = as_list(each);
@@ -45,26 +47,26 @@ ClaimedConstants ClaimedConstants::read(const Json& problem) {
     const Fold fold{as_text(words[2]), {as_text(words[3]), as_text(words[4])}};
     require_rounded(fold, type_called(type), text);
     const auto fold_of = [&](const std::string& operand) {
-      const auto inner = claimed.folds.find({type, operand});
-      return inner == claimed.folds.end() ? nullptr : &inner->second;
+      const auto inner = premises.folds.find({type, operand});
+      return inner == premises.folds.end() ? nullptr : &inner->second;
     };
     for (const std::string& operand : fold.operands) {
       const Fold* const inner = fold_of(operand);
       if (inner != nullptr && (fold_of(inner->operands[0]) || fold_of(inner->operands[1])))
         malformed("more than two folds in one another");
     }
-    for (const auto& [constant, other] : claimed.folds) {
+    for (const auto& [constant, other] : premises.folds) {
       if (constant.first == type && (text == other.operands[0] || text == other.operands[1]))
         malformed("a fold stands before those of its operands");
     }
     if (text == fold.operands[0] || text == fold.operands[1] ||
-        !claimed.folds.emplace(std::pair(type, text), fold).second)
+        !premises.folds.emplace(std::pair(type, text), fold).second)
       malformed("a constant is folded twice: " + printable(text));
   }
-  return claimed;
+  return premises;
 }
 
-std::string ClaimedConstants::words() const {
+std::string Premises::words() const {
   std::string text, separator = "; taken as equal: constants ";
   for (const std::string& each : equal) {
     text += separator + printable(each);
@@ -111,8 +113,8 @@ std::optional<std::size_t> Tensors::splat(std::size_t scalar, const Index& sizes
 
 /// What a constant was folded from, if the claim says so.
 std::optional<std::size_t> Tensors::unfolded(std::string_view literal, const Type& type) {
-  const auto found = claimed_.folds.find({std::string(type.name), std::string(literal)});
-  if (found == claimed_.folds.end()) return std::nullopt;
+  const auto found = premises_.folds.find({std::string(type.name), std::string(literal)});
+  if (found == premises_.folds.end()) return std::nullopt;
   std::vector<std::size_t> operands;
   for (const std::string& each : found->second.operands) {
     const auto inner = unfolded(each, type);
@@ -125,7 +127,7 @@ std::optional<std::size_t> Tensors::constant(const Instruction& instruction) {
   const auto elements = elements_of(instruction.text);
   const Shape& shape = instruction.shape;
   if (instruction.text.find("...") != std::string::npos) {
-    if (!claimed_.equal.contains(instruction.name)) return std::nullopt;
+    if (!premises_.equal.contains(instruction.name)) return std::nullopt;
     return intern({{"constant", "of the name " + instruction.name, {}},
                    {},
                    kind_of(shape.type),

@@ -124,6 +124,35 @@ std::optional<std::size_t> Tensors::sum_with_constant(const Form& form,
   return negative ? make({"add", "", {}}, {operands[0], *negative}, kind) : std::nullopt;
 }
 
+/// Whether some elements are infinite, or no numbers, for all inputs: a constant that is, or one
+/// that other constants choose, and what is added to it or multiplied by it.
+bool Tensors::has_infinite_constant(std::size_t number) const {
+  std::set<std::size_t> seen = {number};
+  for (std::vector<std::size_t> left = {number}; !left.empty();) {
+    const auto& [form, operands, kind, sizes] = at(left.back());
+    if (form.opcode == "constant" && !finite_[left.back()]) return true;
+    left.pop_back();
+    const bool chooses = form.opcode == "select" && !has_input_[operands[0]];
+    if (!chooses &&
+        !is_one_of(form.opcode, {"abs", "add", "broadcast", "concatenate", "convert", "multiply",
+                                 "negate", "pad", "reshape", "reverse", "subtract", "transpose"}))
+      continue;
+    for (const std::size_t each : operands) {
+      if (seen.insert(each).second) left.push_back(each);
+    }
+  }
+  return false;
+}
+
+bool Tensors::can_be_finite(std::size_t number) const {
+  return at(number).kind == "float" && has_input_[number] && !has_infinite_constant(number);
+}
+
+void Tensors::take_as_finite(std::size_t number) {
+  finite_[number] = true;
+  results_.clear();  // Laws ask what elements may be.
+}
+
 /// Whether all elements are above zero, whatever the inputs are, as a constant is, and a maximum
 /// with one.
 bool Tensors::is_positive(std::size_t number) const {

@@ -54,23 +54,26 @@ using Digits = std::vector<Digit>;
 std::size_t dimension_of(const Digit& digit, const Index& sizes, const Index& strides);
 bool is_empty(const Index& sizes);
 
-/// What a claim says of constants, besides what their texts say.
-struct ClaimedConstants {
+/// What a claim takes as given, besides what the modules' texts say.
+struct Premises {
   /// What a compiler computed of two constants, and rounded to their type.
   struct Fold {
     std::string opcode;  ///< `multiply` or `divide`
     std::string operands[2];
   };
 
-  std::set<std::string> equal;  ///< printed without elements, of one value by their names
+  std::set<std::string> equal = {};  ///< printed without elements, of one value by their names
   /// By the type and text of a constant, which stands for this, not rounded. An operand may be one
   /// of these, of constants that are none.
-  std::map<std::pair<std::string, std::string>, Fold> folds;
+  std::map<std::pair<std::string, std::string>, Fold> folds = {};
+  /// Names of instructions of the whole module: the claim is of inputs for which all elements of
+  /// what these make are finite.
+  std::set<std::string> finite = {};
 
-  /// The keys `constants` and `folds` of a problem, if it has them. Ends the check at a fold whose
-  /// rounded value is not the constant.
-  static ClaimedConstants read(const Json& problem);
-  /// What has to be said beside the claim, each after `; `.
+  /// The keys `constants`, `folds` and `finite` of a problem, if it has them. Ends the check at a
+  /// fold whose rounded value is not the constant.
+  static Premises read(const Json& problem);
+  /// What has to be said of constants beside the claim, each after `; `.
   std::string words() const;
 };
 
@@ -87,7 +90,7 @@ class Tensors {
     void add_to(Hasher& hash) const { hash.add(form).add(operands).add(kind).add(sizes); }
   };
 
-  explicit Tensors(ClaimedConstants claimed) : claimed_(std::move(claimed)) {}
+  explicit Tensors(Premises premises) : premises_(std::move(premises)) {}
 
   std::size_t input(std::size_t number, const Shape& shape);
   /// One scalar everywhere.
@@ -143,6 +146,12 @@ class Tensors {
   /// Whether elements may be zero for all inputs, by the constants they are computed from.
   bool may_be_zero(std::size_t number) const { return may_be_zero_.at(number); }
   bool is_zero(std::size_t number) const;
+  /// Whether all elements are finite numbers, for all inputs that the claim is of.
+  bool is_finite(std::size_t number) const { return finite_[number]; }
+  /// Whether that may be taken as given: it depends on inputs, and is so for some of them as far as
+  /// constants say.
+  bool can_be_finite(std::size_t number) const;
+  void take_as_finite(std::size_t number);
   /// Whether the operation `by` makes of this number, or elements that all are, and x always x.
   bool is_neutral(std::string_view by, std::size_t number) const;
   /// The integer that all elements are.
@@ -165,7 +174,7 @@ class Tensors {
                                                     const std::string& kind);
   std::optional<std::size_t> elements_of_moved(const Form& form, std::vector<std::size_t> operands,
                                                const std::string& kind);
-  std::optional<std::size_t> moved_broadcast(const Moved& moved, int depth = 4);
+  std::optional<std::size_t> moved_broadcast(const Moved& moved, int depth = 8);
   std::optional<std::size_t> reshaped_broadcast(const Moved& moved);
   std::optional<std::vector<std::size_t>> cut_moved(Moved& moved, const Index& sizes,
                                                     const Index& next) const;
@@ -251,6 +260,7 @@ class Tensors {
   std::optional<std::size_t> function_of_narrow(const Form& form,
                                                 const std::vector<std::size_t>& operands,
                                                 const std::string& kind);
+  bool has_infinite_constant(std::size_t number) const;
   bool is_positive(std::size_t number) const;
   bool makes_finite(const Tensor& tensor) const;
   std::optional<std::size_t> choice_as_product(const Form& form,
@@ -291,7 +301,7 @@ class Tensors {
   bool add_to(std::size_t number, bool may_be_infinite, bool may_be_zero);
   int sign_of(std::size_t number) const;
   static constexpr int kMaxDepth = 100;  ///< of laws that are applied to what a law makes
-  ClaimedConstants claimed_;
+  Premises premises_;
   int depth_ = 0;
   Interned<Tensor> tensors_;
   /// What make() was asked for, and what it made: repeated layers ask for the same again.
