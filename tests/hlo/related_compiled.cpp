@@ -439,6 +439,62 @@ std::vector<Pair> compiled_pairs() {
        "  w = f32[2,4] collective-permute(x), channel_id=1, source_target_pairs={{2,0},{3,1}}\n" +
            own_half("0", "w"),
        ".a -> .a"},
+      // 36: a table of pairs, of the one sequence that every device has
+      {"  x = f32[2,3] parameter(0)\n  p = f32[2,3,3] broadcast(x), dimensions={0,1}\n"
+       "  q = f32[2,3,3] broadcast(x), dimensions={0,2}\n  m = f32[2,3,3] subtract(p, q)\n"
+       "  t = f32[2,3,3] tanh(m)\n  z = f32[] constant(0)\n"
+       "  ROOT y = f32[] reduce(t, z), dimensions={0,1,2}, to_apply=add\n",
+       "  x = f32[1,3] parameter(0)\n  r = f32[3] reshape(x)\n"
+       "  p = f32[1,3,3] broadcast(r), dimensions={1}\n"
+       "  q = f32[1,3,3] broadcast(r), dimensions={2}\n  m = f32[1,3,3] subtract(p, q)\n"
+       "  t = f32[1,3,3] tanh(m)\n  z = f32[] constant(0)\n"
+       "  s = f32[] reduce(t, z), dimensions={0,1,2}, to_apply=add\n"
+       "  ROOT y = f32[] all-reduce(s), " +
+           sum_a,
+       "a. -> _"},
+      // 37: attention in one sequence per device
+      {"  x = f32[2,3,2,2] parameter(0)\n"
+       "  s = f32[2,2,3,3] dot(x, x), lhs_batch_dims={0,2}, rhs_batch_dims={0,2}, "
+       "lhs_contracting_dims={3}, rhs_contracting_dims={3}\n"
+       "  z = f32[] constant(0)\n  l = f32[] constant(-inf)\n"
+       "  h = f32[2,2,3] reduce(s, l), dimensions={3}, to_apply=maximum\n"
+       "  b = f32[2,2,3,3] broadcast(h), dimensions={0,1,2}\n"
+       "  d = f32[2,2,3,3] subtract(s, b)\n  e = f32[2,2,3,3] exponential(d)\n"
+       "  o = f32[2,2,3,2] dot(e, x), lhs_batch_dims={0,1}, rhs_batch_dims={0,2}, "
+       "lhs_contracting_dims={3}, rhs_contracting_dims={1}\n"
+       "  t = f32[2,2,3,2] tanh(o)\n"
+       "  ROOT y = f32[] reduce(t, z), dimensions={0,1,2,3}, to_apply=add\n",
+       "  x = f32[1,3,2,2] parameter(0)\n"
+       "  v = f32[1,2,3,2] transpose(x), dimensions={0,2,1,3}\n"
+       "  r = f32[2,3,2] reshape(v)\n"
+       "  s = f32[2,3,3] dot(r, r), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+       "lhs_contracting_dims={2}, rhs_contracting_dims={2}\n"
+       "  z = f32[] constant(0)\n  l = f32[] constant(-inf)\n"
+       "  h = f32[2,3] reduce(s, l), dimensions={2}, to_apply=maximum\n"
+       "  b = f32[2,3,3] broadcast(h), dimensions={0,1}\n"
+       "  d = f32[2,3,3] subtract(s, b)\n  e = f32[2,3,3] exponential(d)\n"
+       "  o = f32[2,3,2] dot(e, r), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+       "lhs_contracting_dims={2}, rhs_contracting_dims={1}\n"
+       "  u = f32[1,2,3,2] reshape(o)\n  t = f32[1,2,3,2] tanh(u)\n"
+       "  w = f32[] reduce(t, z), dimensions={0,1,2,3}, to_apply=add\n"
+       "  ROOT y = f32[] all-reduce(w), " +
+           sum_a,
+       "a... -> _"},
+      // 38: an all-to-all of slices, which are rounded before they are put together
+      {x + "  ROOT y = f32[4,8] negate(x)\n",
+       "  x = f32[4,4] parameter(0)\n  n = f32[4,4] negate(x)\n"
+       "  r = f32[2,4] slice(n), slice={[0:2], [0:4]}\n"
+       "  s = f32[2,4] slice(n), slice={[2:4], [0:4]}\n"
+       "  p = f32[1,2,4] reshape(r)\n  q = f32[1,2,4] reshape(s)\n"
+       "  e = (f32[1,2,4], f32[1,2,4]) all-to-all(p, q), " +
+           std::string(kAlongA) +
+           "\n  f = f32[1,2,4] get-tuple-element(e), index=0\n"
+           "  g = f32[1,2,4] get-tuple-element(e), index=1\n"
+           "  h = bf16[1,2,4] convert(f)\n  i = bf16[1,2,4] convert(g)\n"
+           "  j = f32[1,2,4] convert(h)\n  k = f32[1,2,4] convert(i)\n"
+           "  c = f32[2,2,4] concatenate(j, k), dimensions={0}\n"
+           "  t = f32[2,2,4] transpose(c), dimensions={1,0,2}\n  ROOT y = f32[2,8] reshape(t)\n",
+       ".a -> a."},
   };
 }
 

@@ -105,33 +105,46 @@ std::string local(const Pair& pair) {
   return with(after_text(pair.after, 4), pair.computations_after);
 }
 
+/// A table cut by rows, looked up at a table of indices, which is made a list of slices: `g` of
+/// these are what rows are, and what `step` makes of them is what the partitioned module leaves.
+Pair looked_up_in_rows(const std::string& step, const std::string& local_step) {
+  return {
+      "  x = f32[4,8] parameter(0)\n  i = s32[2,2] parameter(1)\n"
+      "  j = s32[2,2,1] reshape(i)\n"
+      "  g = f32[2,2,8] gather(x, j), offset_dims={2}, collapsed_slice_dims={0}, "
+      "start_index_map={0}, index_vector_dim=2, slice_sizes={1,8}\n" +
+          step,
+      "  x = f32[2,8] parameter(0)\n  i = s32[2,2] parameter(1)\n"
+      "  z = s32[] constant(0)\n  zs = s32[2,2] broadcast(z), dimensions={}\n"
+      "  h = s32[] constant(3)\n  hs = s32[2,2] broadcast(h), dimensions={}\n"
+      "  c = s32[2,2] clamp(zs, i, hs)\n"
+      "  id = u32[] partition-id()\n  t = s32[4] constant({0,0,2,2})\n"
+      "  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n  r = s32[] reshape(d)\n"
+      "  o = s32[2,2] broadcast(r), dimensions={}\n  e = s32[] constant(1)\n"
+      "  re = s32[] add(r, e)\n  q = s32[2,2] broadcast(re), dimensions={}\n"
+      "  lt = pred[2,2] compare(c, o), direction=LT\n"
+      "  gt = pred[2,2] compare(c, q), direction=GT\n  or = pred[2,2] or(lt, gt)\n"
+      "  m = pred[2,2,8] broadcast(or), dimensions={0,1}\n"
+      "  s = s32[2,2] subtract(c, o)\n  l = s32[4,1] reshape(s)\n"
+      "  g = f32[4,1,8] gather(x, l), offset_dims={1,2}, collapsed_slice_dims={}, "
+      "start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n" +
+          local_step +
+          "  gr = f32[2,2,8] reshape(f)\n"
+          "  fz = f32[] constant(0)\n  zb = f32[2,2,8] broadcast(fz), dimensions={}\n"
+          "  k = f32[2,2,8] select(m, zb, gr)\n  ROOT y = f32[2,2,8] all-reduce(k), " +
+          kAlongA + ", to_apply=add\n",
+      "a. .. -> ..."};
+}
+
 std::vector<Pair> looked_up_pairs() {
   const std::string sum_a = fmt::format("{}, to_apply=add\n", kAlongA);
   return {
-      // a table cut by rows, looked up at a table of indices, which is made a list of slices
-      {"  x = f32[4,8] parameter(0)\n  i = s32[2,2] parameter(1)\n"
-       "  j = s32[2,2,1] reshape(i)\n"
-       "  ROOT y = f32[2,2,8] gather(x, j), offset_dims={2}, collapsed_slice_dims={0}, "
-       "start_index_map={0}, index_vector_dim=2, slice_sizes={1,8}\n",
-       "  x = f32[2,8] parameter(0)\n  i = s32[2,2] parameter(1)\n"
-       "  z = s32[] constant(0)\n  zs = s32[2,2] broadcast(z), dimensions={}\n"
-       "  h = s32[] constant(3)\n  hs = s32[2,2] broadcast(h), dimensions={}\n"
-       "  c = s32[2,2] clamp(zs, i, hs)\n"
-       "  id = u32[] partition-id()\n  t = s32[4] constant({0,0,2,2})\n"
-       "  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n  r = s32[] reshape(d)\n"
-       "  o = s32[2,2] broadcast(r), dimensions={}\n  e = s32[] constant(1)\n"
-       "  re = s32[] add(r, e)\n  q = s32[2,2] broadcast(re), dimensions={}\n"
-       "  lt = pred[2,2] compare(c, o), direction=LT\n"
-       "  gt = pred[2,2] compare(c, q), direction=GT\n  or = pred[2,2] or(lt, gt)\n"
-       "  m = pred[2,2,8] broadcast(or), dimensions={0,1}\n"
-       "  s = s32[2,2] subtract(c, o)\n  l = s32[4,1] reshape(s)\n"
-       "  g = f32[4,1,8] gather(x, l), offset_dims={1,2}, collapsed_slice_dims={}, "
-       "start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n"
-       "  gr = f32[2,2,8] reshape(g)\n"
-       "  fz = f32[] constant(0)\n  zb = f32[2,2,8] broadcast(fz), dimensions={}\n"
-       "  k = f32[2,2,8] select(m, zb, gr)\n  ROOT y = f32[2,2,8] all-reduce(k), " +
-           sum_a,
-       "a. .. -> ..."},
+      looked_up_in_rows("  ROOT y = f32[2,2,8] copy(g)\n", "  f = f32[4,1,8] copy(g)\n"),
+      // and functions of the rows, as where they are rounded
+      looked_up_in_rows("  b = bf16[2,2,8] convert(g)\n  f = f32[2,2,8] convert(b)\n"
+                        "  ROOT y = f32[2,2,8] cosine(f)\n",
+                        "  b = bf16[4,1,8] convert(g)\n  u = f32[4,1,8] convert(b)\n"
+                        "  f = f32[4,1,8] cosine(u)\n"),
       // how often every index occurs
       {"  i = s32[4,1] parameter(0)\n  z = f32[] constant(0)\n"
        "  zs = f32[6] broadcast(z), dimensions={}\n  o = f32[] constant(1)\n"

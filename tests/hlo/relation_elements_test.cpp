@@ -90,7 +90,7 @@ class Expressions : private MadeTensors {
   void step() {
     const Index sizes = one_of(kSizes);
     const Index wide = {2, 3};
-    switch (below(12)) {
+    switch (below(15)) {
       case 0:
       case 1:
       case 2: {
@@ -162,6 +162,41 @@ class Expressions : private MadeTensors {
         apply({"dot", "", {{}, {}, {1}, {1}}}, sides);
         return;
       }
+      case 11: {
+        static const std::vector<std::string> kExponents = {"1", "2", "3", "-1", "-2", "-3", "4"};
+        const std::size_t scalar = add_scalar(one_of(kExponents), "f32");
+        const std::size_t exponent =
+            sizes.empty() ? scalar : apply({"broadcast", "", {{}, sizes}}, {scalar});
+        apply({"power", "", {}}, {some(sizes, "f32"), exponent});
+        return;
+      }
+      case 12: {
+        // Of what is above zero, by more than it is rounded by.
+        const std::size_t x = below(2) == 0 ? apply({"abs", "", {}}, {some(sizes, "f32")})
+                                            : apply({"exponential", "", {}}, {input(sizes)});
+        const std::size_t scalar =
+            add_scalar(one_of<std::string>({"0.5", "3", "0.01", "inf"}), "f32");
+        const std::size_t c =
+            sizes.empty() ? scalar : apply({"broadcast", "", {{}, sizes}}, {scalar});
+        const std::size_t above = apply({"add", "", {}}, {x, c});
+        apply({"divide", "", {}}, {operand(sizes, "f32"), above});
+        return;
+      }
+      case 13: {
+        const Index narrow = below(2) == 0 ? Index{2} : Index{3};
+        const Form broadcast{"broadcast", "", {{narrow[0] == 2 ? 0 : 1}, wide}};
+        const std::size_t x =
+            apply({"multiply", "", {}}, {apply(broadcast, {input(narrow)}), constant(wide, "f32")});
+        if (below(3) == 0) {
+          apply({one_of<std::string>({"exponential", "tanh", "abs"}), "", {}}, {x});
+        } else if (below(2) == 0) {
+          apply({"compare", one_of<std::string>({"LT", "GE"}), {}},
+                {x, apply(broadcast, {input(narrow)})}, "pred");
+        } else {
+          apply({"maximum", "", {}}, {apply(broadcast, {some(narrow, "f32")}), x});
+        }
+        return;
+      }
       default:
         if (below(2) == 0)
           apply({"reshape", "", {{1, 1}}}, {operand({}, "f32")});
@@ -177,12 +212,13 @@ TEST_CASE("a function of elements in its one form is what it makes, element by e
   const auto programs = 4000U * (more == nullptr ? 1U : static_cast<unsigned>(std::atoi(more)));
   std::map<std::string, int> simplified;
   for (std::uint32_t seed = 0; seed < programs; ++seed) {
+    CAPTURE(seed);
     Expressions expressions(seed);
     expressions.run();
     for (const auto& [opcode, count] : expressions.simplified()) simplified[opcode] += count;
   }
-  for (const char* opcode :
-       {"add", "concatenate", "divide", "dot", "multiply", "reduce", "select", "subtract"}) {
+  for (const char* opcode : {"add", "compare", "concatenate", "divide", "dot", "exponential",
+                             "maximum", "multiply", "power", "reduce", "select", "subtract"}) {
     CAPTURE(opcode);
     CHECK(simplified[opcode] > 300);
   }
@@ -306,6 +342,90 @@ TEST_CASE("constants of sums of integers are one, modulo two to the number of bi
     for (const auto& [tensor, elements] : all) CHECK(wholes.at(tensor).cells == elements.cells);
     CHECK(simplified > 20);
   }
+}
+
+TEST_CASE("constants of sums of real numbers are one") {
+  Line line;
+  const auto& [tensors, x, y, where] = line;
+  const auto plus = [&](std::size_t a, std::size_t b) { return line.of("add", {a, b}); };
+  const auto minus = [&](std::size_t a, std::size_t b) { return line.of("subtract", {a, b}); };
+  const auto number = [&](const char* literal) { return line.of(literal); };
+  CHECK(plus(plus(x, number("3")), number("0.5")) == plus(x, number("3.5")));
+  CHECK(minus(plus(x, number("3")), number("0.5")) == plus(x, number("2.5")));
+  CHECK(plus(minus(number("1999"), x), number("-4")) == minus(number("1995"), x));
+  CHECK(minus(minus(number("1999"), x), number("4")) == minus(number("1995"), x));
+  CHECK(minus(number("2"), plus(x, number("3"))) == minus(number("-1"), x));
+  CHECK(minus(number("2"), minus(number("3"), x)) == plus(x, number("-1")));
+  CHECK(plus(minus(x, number("4")), number("4")) == x);
+  CHECK(plus(minus(number("1999"), x), number("-4")) != minus(number("1995"), y));
+  CHECK(plus(minus(number("1999"), x), number("-4")) != plus(x, number("1995")));
+  CHECK(minus(number("2"), plus(x, number("3"))) != minus(x, number("-1")));
+  // An infinite one stays.
+  CHECK(plus(plus(x, number("inf")), number("-inf")) != x);
+}
+
+TEST_CASE("squares and cubes are products") {
+  Line line;
+  const auto& [tensors, x, y, where] = line;
+  const auto power = [&](const char* exponent) { return line.of("power", {x, line.of(exponent)}); };
+  const std::size_t square = line.of("multiply", {x, x});
+  const auto inverse = [&](std::size_t of) { return line.of("divide", {line.of("1"), of}); };
+  CHECK(power("1") == x);
+  CHECK(power("2") == square);
+  CHECK(power("3") == line.of("multiply", {x, square}));
+  CHECK(power("-1") == inverse(x));
+  CHECK(power("-2") == inverse(square));
+  CHECK(power("0.5") != line.of("sqrt", {x}));  // of -inf, inf
+  CHECK(power("4") != line.of("multiply", {square, square}));
+  CHECK(power("2") != line.of("multiply", {x, y}));
+}
+
+TEST_CASE("a function of a broadcast times a constant is a broadcast") {
+  Tensors tensors{{}};
+  const std::size_t x = tensors.input(0, shape_of("f32", {2}));
+  const std::size_t y = tensors.input(1, shape_of("f32", {2}));
+  const auto wide = [&](std::size_t of, std::int64_t along) {
+    return tensors.make({"broadcast", "", {{along}, {2, 2}}}, {of}, "float").value();
+  };
+  const auto number = [&](const Index& sizes) {
+    return tensors.splat(tensors.scalar("0.01", type_called("f32")), sizes).value();
+  };
+  const auto times = [&](std::size_t of, const Index& sizes) {
+    return tensors.make({"multiply", "", {}}, {of, number(sizes)}, "float").value();
+  };
+  const auto less = [&](std::size_t a, std::size_t b) {
+    return tensors.make({"compare", "LT", {}}, {a, b}, "pred").value();
+  };
+  const std::size_t scaled = times(wide(y, 0), {2, 2});
+  CHECK(less(wide(x, 0), scaled) ==
+        tensors.make({"broadcast", "", {{0}, {2, 2}}}, {less(x, times(y, {2}))}, "pred"));
+  CHECK(less(wide(x, 0), scaled) != less(wide(x, 1), scaled));
+  CHECK(less(wide(x, 0), scaled) !=
+        tensors.make({"broadcast", "", {{1}, {2, 2}}}, {less(x, times(y, {2}))}, "pred"));
+  CHECK(tensors.make({"tanh", "", {}}, {scaled}, "float") ==
+        wide(tensors.make({"tanh", "", {}}, {times(y, {2})}, "float").value(), 0));
+}
+
+TEST_CASE("what is above zero, whatever the inputs are, may not be zero") {
+  Line line;
+  const auto& [tensors, x, y, where] = line;
+  const std::size_t mask = line.of("convert", {where});
+  const auto plus = [&](std::size_t a, const char* literal) {
+    return line.of("add", {a, line.of(literal)});
+  };
+  const auto may_be = [&](std::size_t number) { return line.tensors.may_be_zero(number); };
+  const std::size_t zero = line.of("subtract", {x, x});
+  CHECK(may_be(plus(zero, "0.5")));
+  CHECK(may_be(plus(mask, "-1")));
+  CHECK(may_be(mask));
+  CHECK_FALSE(may_be(plus(mask, "1")));
+  CHECK_FALSE(may_be(plus(line.of("abs", {zero}), "0.5")));
+  CHECK_FALSE(may_be(plus(line.of("multiply", {zero, zero}), "0.5")));
+  CHECK_FALSE(may_be(line.of("maximum", {zero, plus(line.of("abs", {zero}), "0.5")})));
+  CHECK(may_be(line.of("minimum", {zero, line.of("0.5")})));
+  CHECK(may_be(plus(line.of("abs", {zero}), "0")));
+  CHECK(may_be(plus(line.of("abs", {zero}), "-0.5")));
+  CHECK(may_be(line.of("add", {line.of("multiply", {zero, x}), line.of("0.5")})));
 }
 
 TEST_CASE("laws that are applied to what they make end") {

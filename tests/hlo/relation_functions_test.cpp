@@ -2,6 +2,7 @@
 // which dimensions they may be cut, and along which not.
 
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -313,6 +314,85 @@ TEST_CASE("a computation is what it computes, in whatever order it is written") 
   pair.computations_after =
       replaced(pair.computations_after, "a = f32[] parameter(0)", "a = f32[] parameter(2)");
   CHECK_FALSE(is_cut_so(pair));
+}
+
+/// Top-k as XLA writes it for CPUs, by this comparator.
+Pair called_top_k(const std::string& comparator) {
+  return {
+      "  x = f32[4,8] parameter(0)\n  t = (f32[4,3], s32[4,3]) topk(x), k=3, largest=true\n"
+      "  ROOT y = s32[4,3] get-tuple-element(t), index=1\n",
+      "  x = f32[2,8] parameter(0)\n  t = (f32[2,3], s32[2,3]) custom-call(x), "
+      "custom_call_target=\"TopK\", called_computations={greater}\n"
+      "  ROOT y = s32[2,3] get-tuple-element(t), index=1\n",
+      "a. -> a.", "",
+      "greater {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+      "  i = s32[] parameter(2)\n  j = s32[] parameter(3)\n" +
+          comparator + "}\n"};
+}
+
+TEST_CASE("a call of top-k is the operation, if its comparator is that") {
+  const std::string plain = "  ROOT c = pred[] compare(a, b), direction=GT\n";
+  const std::string total =
+      "  z = s32[] constant(0)\n  m = s32[] constant(2147483647)\n  p = s32[] bitcast(a)\n"
+      "  q = s32[] bitcast(b)\n  x = s32[] xor(m, p)\n  y = s32[] xor(m, q)\n"
+      "  u = pred[] compare(p, z), direction=LT\n  v = pred[] compare(q, z), direction=LT\n"
+      "  k = s32[] select(u, x, p)\n  l = s32[] select(v, y, q)\n"
+      "  ROOT c = pred[] compare(k, l), direction=GT\n";
+  check_related({called_top_k(plain), called_top_k(total)},
+                {{0, "TopK", "BottomK"}, {1, "TopK", "ApproxTopK"}});
+  for (const auto& [comparator, from, to] : {std::tuple(plain, "GT", "LT"),
+                                             {plain, "GT", "GE"},
+                                             {plain, "(a, b)", "(b, a)"},
+                                             {plain, "(a, b)", "(i, j)"},
+                                             {total, "GT", "LT"},
+                                             {total, "(k, l)", "(l, k)"},
+                                             {total, "2147483647", "2147483646"},
+                                             {total, "select(u, x, p)", "select(u, p, x)"},
+                                             {total, "select(v, y, q)", "select(u, y, q)"},
+                                             {total, "bitcast(b)", "bitcast(a)"}}) {
+    std::string wrong = comparator;
+    wrong.replace(wrong.find(from), std::string(from).size(), to);
+    CAPTURE(wrong);
+    CHECK(verdict_of(called_top_k(wrong)) == Verdict::Incomplete);
+  }
+}
+
+TEST_CASE("windows along what is cut are those of the whole, where a device has all of them") {
+  const auto running = [](const char* before, const char* own) {
+    return Pair{
+        fmt::format("  x = f32[8,2] parameter(0)\n  z = f32[] constant(0)\n"
+                    "  ROOT y = f32[8,2] reduce-window(x, z), window={{{}}}, to_apply=add\n",
+                    before),
+        fmt::format(
+            "  x = f32[4,2] parameter(0)\n  z = f32[] constant(0)\n"
+            "  g = f32[8,2] all-gather(x), dimensions={{0}}, replica_groups={{{{0,2}},{{1,3}}}}, "
+            "channel_id=1, use_global_device_ids=true\n{}"
+            "  id = u32[] partition-id()\n  t = s32[4] constant({{0,0,4,4}})\n"
+            "  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={{1}}\n"
+            "  o = s32[] reshape(d)\n  n = s32[] constant(0)\n",
+            own),
+        "a. -> a."};
+  };
+  const char* const sums =
+      "  p = f32[15,2] pad(g, z), padding=7_0x0_0\n"
+      "  s = f32[11,2] dynamic-slice(p, o, n), dynamic_slice_sizes={11,2}\n"
+      "  ROOT y = f32[4,2] reduce-window(s, z), window={size=8x1}, to_apply=add\n";
+  const char* const middle =
+      "  p = f32[10,2] pad(g, z), padding=1_1x0_0\n"
+      "  s = f32[6,2] dynamic-slice(p, o, n), dynamic_slice_sizes={6,2}\n"
+      "  ROOT y = f32[4,2] reduce-window(s, z), window={size=3x1}, to_apply=add\n";
+  std::vector<Pair> pairs = {running("size=8x1 pad=7_0x0_0", ""),
+                             running("size=3x1 pad=1_1x0_0", "")};
+  pairs[0].after += sums;
+  pairs[1].after += middle;
+  check_related(pairs, {{0, "padding=7_0", "padding=6_1"},
+                        {0, "size=8x1", "size=7x1 pad=1_0x0_0"},
+                        {0, "{0,0,4,4}", "{0,0,3,3}"},
+                        {0, "to_apply=add\n", "to_apply=maximum\n"},
+                        {1, "padding=1_1", "padding=2_0"},
+                        {1, "padding=1_1", "padding=0_2"},
+                        {1, "{0,0,4,4}", "{0,4,0,4}"},
+                        {1, "dynamic-slice(p, o, n)", "dynamic-slice(p, n, n)"}});
 }
 
 }  // namespace

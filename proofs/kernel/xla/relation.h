@@ -93,6 +93,11 @@ using AddNode = std::function<std::size_t(Node)>;
 std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& node,
                                                  const AddNode& add);
 
+/// Of windows that are one element apart, of what is padded by the operation's neutral element, the
+/// same of what a pad makes; added by `add`. Nothing for any other.
+std::optional<std::size_t> add_padded_windows(FlatModule& flat, const Node& node,
+                                              const AddNode& add);
+
 /// Of a reduction of what windows side by side reduce likewise, from the operation's neutral
 /// element, the reduction of what they are windows of; added by `add`. Nothing for any other.
 std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& node,
@@ -365,10 +370,10 @@ class WholeModule {
   std::map<std::size_t, std::string>
       names;  ///< of tensors, by the first instruction that makes one
   Places places;
-  const bool are_own;      ///< whether inputs are
-  const bool may_promise;  ///< whether what the modules promise is understood
+  const bool are_own;                  ///< whether inputs are
+  const bool may_promise;              ///< whether what the modules promise is understood
   const std::set<std::string> finite;  ///< as Premises have it
-  bool has_own = false;    ///< whether devices may have tensors of their own
+  bool has_own = false;                ///< whether devices may have tensors of their own
 
   // relation_manual.cpp
   /// By device, the number of the one that a collective-permute takes the array from, from 1; 0
@@ -539,6 +544,7 @@ class RelatedModules {
                               std::vector<std::size_t> places, std::vector<std::size_t> along);
   std::optional<Fact> reduce(const Node& node, const Form& form, const Facts& facts);
   // relation_functions.cpp
+  std::optional<std::size_t> places_of_windows(const WindowDimension& window, std::size_t place);
   std::optional<Fact> applied(const Node& node, Form form, const Facts& facts);
   // relation_indexing.cpp
   std::optional<Fact> dynamic(const Node& node, const Form& form, const Facts& facts);

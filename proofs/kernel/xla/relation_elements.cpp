@@ -103,25 +103,58 @@ std::optional<std::size_t> Tensors::integer_clamp(const Form& form,
   return std::nullopt;
 }
 
-/// The sum or difference of constants is one, and x − c is x + (−c).
+/// The sum or difference of constants is one, x − c is x + (−c), and to a sum or difference with a
+/// constant another one is added to that.
 std::optional<std::size_t> Tensors::sum_with_constant(const Form& form,
                                                       const std::vector<std::size_t>& operands,
                                                       const std::string& kind) {
   const bool is_difference = form.opcode == "subtract";
   if (kind != "float" || (!is_difference && form.opcode != "add")) return std::nullopt;
+  const Index sizes = at(operands[1]).sizes;
+  const auto sum = [&](const Factor& a, const Factor& b) -> std::optional<std::size_t> {
+    const auto all = reduced(a.numerator * b.denominator + b.numerator * a.denominator,
+                             a.denominator * b.denominator);
+    return all ? splat(*all, sizes) : std::nullopt;
+  };
+  const auto first = fraction(operands[0]);
   auto second = fraction(operands[1]);
-  if (!second) return std::nullopt;
-  if (is_difference) second->numerator = -second->numerator;
-  const Index& sizes = at(operands[1]).sizes;
-  if (const auto first = fraction(operands[0])) {
-    const std::int64_t parts[] = {first->numerator * second->denominator,
-                                  second->numerator * first->denominator};
-    const auto sum = reduced(parts[0] + parts[1], first->denominator * second->denominator);
-    return sum ? splat(*sum, sizes) : std::nullopt;
+  if (second && is_difference) second->numerator = -second->numerator;
+  if (first && second) return sum(*first, *second);
+  if (!first && !second) return std::nullopt;
+  // c ± x, for which x + c and c − x are written.
+  const bool is_negated = first && is_difference;
+  const std::size_t x = operands[first ? 1 : 0];
+  const Factor c = first ? *first : *second;
+  const Tensor inner = at(x);
+  for (std::size_t k = 0; k < 2 && inner.operands.size() == 2; ++k) {
+    const auto own = fraction(inner.operands[k]);
+    const bool subtracts = inner.form.opcode == "subtract" && k == 0;
+    if (!own || (inner.form.opcode != "add" && !subtracts)) continue;
+    const auto all = sum(c, is_negated ? own->negated() : *own);
+    if (!all) return std::nullopt;
+    const std::size_t rest = inner.operands[1 - k];
+    return is_negated == subtracts ? make({"add", "", {}}, {rest, *all}, kind)
+                                   : make({"subtract", "", {}}, {*all, rest}, kind);
   }
-  if (!is_difference) return std::nullopt;
-  const auto negative = splat(*second, sizes);
-  return negative ? make({"add", "", {}}, {operands[0], *negative}, kind) : std::nullopt;
+  if (!is_difference || first) return std::nullopt;
+  const auto negative = splat(c, sizes);
+  return negative ? make({"add", "", {}}, {x, *negative}, kind) : std::nullopt;
+}
+
+/// x² is x · x, x³ that times x, and their inverses likewise.
+std::optional<std::size_t> Tensors::product_of_power(const Form& form,
+                                                     const std::vector<std::size_t>& operands,
+                                                     const std::string& kind) {
+  const auto exponent = form.opcode == "power" ? fraction(operands[1]) : std::nullopt;
+  if (!exponent || exponent->denominator != 1 || kind != "float") return std::nullopt;
+  const std::int64_t times = std::abs(exponent->numerator);
+  if (times < 1 || times > 3) return std::nullopt;
+  auto product = std::optional(operands[0]);
+  for (std::int64_t k = 1; k < times && product; ++k)
+    product = make({"multiply", "", {}}, {operands[0], *product}, kind);
+  if (!product || exponent->numerator > 0) return product;
+  const auto one = splat({1, 1}, Index(at(*product).sizes));
+  return one ? make({"divide", "", {}}, {*one, *product}, kind) : std::nullopt;
 }
 
 /// Whether some elements are infinite, or no numbers, for all inputs: a constant that is, or one
@@ -153,15 +186,27 @@ void Tensors::take_as_finite(std::size_t number) {
   results_.clear();  // Laws ask what elements may be.
 }
 
-/// Whether all elements are above zero, whatever the inputs are, as a constant is, and a maximum
-/// with one.
-bool Tensors::is_positive(std::size_t number) const {
-  const Tensor& known = at(number);
-  if (is_one_of(known.form.opcode, {"broadcast", "reshape", "transpose"}))
-    return is_positive(known.operands[0]);
-  if (known.form.opcode == "maximum")
-    return is_positive(known.operands[0]) || is_positive(known.operands[1]);
-  return sign_of(number) > 0;
+/// An infinite element may be above zero, and one that is no number is not zero.
+Tensors::Sign Tensors::sign_made(const Tensor& tensor) const {
+  if (tensor.kind != "float") return Sign::Any;
+  const std::string& opcode = tensor.form.opcode;
+  const auto sign = [&](std::size_t operand) { return signs_[tensor.operands[operand]]; };
+  if (opcode == "constant") {
+    const bool is_one = tensor.sizes.empty() && !tensor.form.text.starts_with("of the name ") &&
+                        !tensor.form.text.starts_with("-") && tensor.form.text != "nan";
+    if (!is_one) return Sign::Any;
+    return tensor.form.text == "0.0/1.0" ? Sign::NotBelow : Sign::Above;
+  }
+  if (is_one_of(opcode, {"broadcast", "reshape", "transpose"})) return sign(0);
+  if (is_one_of(opcode, {"abs", "exponential", "iota", "logistic"})) return Sign::NotBelow;
+  if (opcode == "convert")
+    return at(tensor.operands[0]).kind == "pred" ? Sign::NotBelow : Sign::Any;
+  if (opcode == "maximum") return std::max(sign(0), sign(1));
+  if (opcode == "minimum") return std::min(sign(0), sign(1));
+  if (opcode == "multiply" && tensor.operands[0] == tensor.operands[1])
+    return std::max(sign(0), Sign::NotBelow);
+  if (opcode == "add" && std::min(sign(0), sign(1)) != Sign::Any) return std::max(sign(0), sign(1));
+  return Sign::Any;
 }
 
 /// Whether all elements are finite numbers, whatever the inputs are: nothing is divided but by what
@@ -190,7 +235,7 @@ bool Tensors::makes_finite(const Tensor& tensor) const {
            is_one_of(by, {"add", "maximum", "minimum", "multiply"});
   }
   const bool divides =
-      opcode == "divide" && tensor.kind == "float" && is_positive(tensor.operands[1]);
+      opcode == "divide" && tensor.kind == "float" && signs_[tensor.operands[1]] == Sign::Above;
   return (divides || kOfFinite.contains(opcode)) &&
          std::all_of(tensor.operands.begin(), tensor.operands.end(), is_finite);
 }
@@ -225,6 +270,7 @@ std::optional<std::size_t> Tensors::one_of_elements(const Form& form,
   if (const auto simple = with_one_factor(form, operands, kind)) return simple;
   if (const auto simple = with_one_inverse(form, operands, kind)) return simple;
   if (const auto simple = sum_with_constant(form, operands, kind)) return simple;
+  if (const auto simple = product_of_power(form, operands, kind)) return simple;
   return quotient_as_product(form, operands, kind);
 }
 
@@ -265,31 +311,36 @@ std::optional<std::size_t> Tensors::operand_alone(const Form& form,
 std::optional<std::size_t> Tensors::function_of_narrow(const Form& form,
                                                        const std::vector<std::size_t>& operands,
                                                        const std::string& kind) {
-  // But constants are factors of what is wide.
+  // Constants are factors of what is wide, but of what is made of that where they stay in it.
   const bool has_factor = form.opcode == "multiply" && kind == "float" &&
                           factor(operands[0]).has_value() != factor(operands[1]).has_value();
   if (has_factor) return std::nullopt;
-  const Tensor* first = nullptr;
-  for (const std::size_t each : operands) {
-    const Tensor& wide = at(each);
-    if (wide.form.opcode != "broadcast") return std::nullopt;
-    if (first == nullptr || first->form.numbers[0].empty()) first = &wide;
-  }
-  if (first == nullptr) return std::nullopt;
-  const Form wide = first->form;
-  const Index narrow = at(first->operands[0]).sizes;
+  const bool keeps_factors = !is_one_of(
+      form.opcode, {"add", "convert", "divide", "multiply", "negate", "select", "subtract"});
+  std::vector<Form> forms;
   std::vector<std::size_t> all;
   for (const std::size_t each : operands) {
-    const Tensor own = at(each);
-    if (own.form == wide) {
-      all.push_back(own.operands[0]);
-    } else if (own.form.numbers[0].empty() && own.sizes == wide.numbers[1]) {
-      const auto same = make({"broadcast", "", {{}, narrow}}, own.operands, own.kind);
-      if (!same) return std::nullopt;
-      all.push_back(*same);
-    } else {
-      return std::nullopt;
-    }
+    const auto own = keeps_factors ? scaled(each) : std::nullopt;
+    const Tensor wide = at(own ? own->of : each);
+    if (wide.form.opcode != "broadcast") return std::nullopt;
+    const auto narrow =
+        own ? scaled_by(wide.operands[0], own->by) : std::optional(wide.operands[0]);
+    if (!narrow) return std::nullopt;
+    all.push_back(*narrow);
+    forms.push_back(wide.form);
+  }
+  const auto is_of_scalar = [](const Form& each) { return each.numbers[0].empty(); };
+  const auto first = std::find_if_not(forms.begin(), forms.end(), is_of_scalar);
+  if (forms.empty()) return std::nullopt;
+  const auto of = static_cast<std::size_t>(first == forms.end() ? 0 : first - forms.begin());
+  const Form wide = forms[of];
+  const Index narrow = at(all[of]).sizes;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (forms[k] == wide) continue;
+    if (!is_of_scalar(forms[k]) || forms[k].numbers[1] != wide.numbers[1]) return std::nullopt;
+    const auto same = make({"broadcast", "", {{}, narrow}}, {all[k]}, std::string(at(all[k]).kind));
+    if (!same) return std::nullopt;
+    all[k] = *same;
   }
   const auto result = make(form, std::move(all), kind);
   return result ? make(wide, {*result}, kind) : std::nullopt;

@@ -30,6 +30,32 @@ bool is_note(const Instruction& instruction) {
                                     "Sharding", "xla.sdy.FuncResultSharding"});
 }
 
+/// What XLA writes as a custom-call, with the comparator of a total order of `f32`, as the
+/// operation.
+std::optional<Instruction> top_k_of(const Module& module, const Instruction& call) {
+  const std::string target = R"(, custom_call_target="TopK")";
+  const std::string called = "custom-call, called_computations={root; f32 parameter0; ";
+  const std::string comparators[] = {
+      "f32 parameter1; pred compare, direction=GT %0 %1}",
+      "s32 bitcast %0; s32 constant0; pred compare, direction=LT %1 %2; s32 constant2147483647; "
+      "s32 xor %4 %1; s32 select %3 %5 %1; f32 parameter1; s32 bitcast %7; pred compare, "
+      "direction=LT %8 %2; s32 xor %4 %8; s32 select %9 %10 %8; pred compare, direction=GT %6 "
+      "%11}"};
+  if (!calls_one_of(call, {"TopK"}) || call.operands.size() != 1 || call.shape.parts.size() != 2 ||
+      call.shape.parts[0].sizes.empty())
+    return std::nullopt;
+  const std::string own = description_of(module, call);
+  if (std::ranges::none_of(comparators,
+                           [&](const std::string& each) { return own == called + each + target; }))
+    return std::nullopt;
+  Instruction operation = call;
+  operation.opcode = "topk";
+  operation.attributes = {};
+  operation.attributes.set("k", std::to_string(call.shape.parts[0].sizes.back()));
+  operation.attributes.set("largest", "true");
+  return operation;
+}
+
 /// Of computations that take operands and nothing else.
 bool is_function(const Node& node) {
   static const Words kOthers(
@@ -201,6 +227,8 @@ class Flattening {
       return of(flat_.module.called(instruction.attribute(key)), operands);
     }
     Node node = with_promises({&computation, &instruction, {}, shape, 0, false});
+    if (auto top = top_k_of(flat_.module, instruction))
+      node = written(flat_, node, std::move(*top));
     node.is_function = is_function(node);
     for (const Tree& operand : operands) {
       if (!operand.node) return leaves(computation, instruction, shape);
@@ -289,6 +317,7 @@ class Flattening {
     if (opcode == "gather" || opcode == "scatter")
       return add_without_expansion(flat_, node, adding);
     if (opcode == "reduce") return add_whole_reduction(flat_, node, adding);
+    if (opcode == "reduce-window") return add_padded_windows(flat_, node, adding);
     if (opcode == "all-reduce") return add_parted_all_reduce(flat_, node, adding);
     if (opcode == "slice") return part_of_concatenation(flat_, node);
     if (opcode == "concatenate") return add_joined_exchange(flat_, node, adding);

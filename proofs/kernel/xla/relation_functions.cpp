@@ -74,6 +74,28 @@ std::vector<IndependentDimension> independent_dimensions(const Node& node,
 
 }  // namespace
 
+/// Windows that are one element apart, of elements that are so in the whole, are those of the
+/// whole.
+std::optional<std::size_t> RelatedModules::places_of_windows(const WindowDimension& window,
+                                                             std::size_t place) {
+  const auto fixed = places_.fixed(place);
+  if (!fixed || window.stride != 1 || window.low != 0 || window.high != 0 ||
+      window.base_dilation != 1 || window.window_dilation != 1 || window.size < 1)
+    return std::nullopt;
+  const Place of = places_.at(*fixed);
+  const std::int64_t less = window.size - 1;
+  if (of.size <= less || of.whole <= less) return std::nullopt;
+  std::vector<Segments> devices;
+  for (const Segments& each : of.devices) {
+    Segments own;
+    for (const Segment& segment : each) {
+      if (segment.size > less) own.push_back({segment.at, segment.of, segment.size - less});
+    }
+    devices.push_back(std::move(own));
+  }
+  return places_.segments(of.size - less, of.whole - less, std::move(devices));
+}
+
 std::optional<Fact> RelatedModules::applied(const Node& node, Form form, const Facts& facts) {
   std::vector<Index> own(form.numbers.begin(), form.numbers.end() - 1);
   if (own.empty()) return std::nullopt;
@@ -110,6 +132,17 @@ std::optional<Fact> RelatedModules::applied(const Node& node, Form form, const F
     }
     places.at(each.result) = place.value();
     form.numbers.back().at(each.result) = places_.at(*place).whole;
+  }
+  if (instruction.opcode == "reduce-window" && facts.size() == 2) {
+    const auto window = window_of(instruction, own[0].size());
+    for (std::size_t i = 0; i < window.size(); ++i) {
+      const std::size_t place = place_of(0, i);
+      if (window[i].is_single() || places_.is_identity(place)) continue;
+      const auto moved = places_of_windows(window[i], place);
+      if (!moved) return std::nullopt;
+      places.at(i) = *moved;
+      form.numbers.back().at(i) = places_.at(*moved).whole;
+    }
   }
   for (std::size_t k = 0; k < facts.size(); ++k) {
     if (facts[k]->partial && !is_product) return std::nullopt;

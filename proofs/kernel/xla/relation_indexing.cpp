@@ -499,10 +499,16 @@ std::optional<Fact> RelatedModules::viewed(const Node& node, const Form& form, c
     result.partial = *cut;
     return result;
   }
-  // Where elements go does not depend on what they are.
   if (!facts[0]->view) return std::nullopt;
   Fact plain = *facts[0];
   plain.view.reset();
+  if (is_seen(*facts[0], View::Kind::Where) && op_called(opcode) && facts.size() == 1) {
+    // Of one operand a function is that of those elements.
+    auto result = elementwise(node, form, {&plain});
+    if (result) result->view = facts[0]->view;
+    return result;
+  }
+  // Where elements go does not depend on what they are.
   Node moving = node;
   moving.shape.type = local_.nodes[node.operands[0]].shape.type;
   if (facts[0]->view->kind == View::Kind::Within)

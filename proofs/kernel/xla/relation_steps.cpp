@@ -98,23 +98,62 @@ class Selection {
   const Computation& computation_;
 };
 
+bool is_neutral_to(const std::optional<Op>& op, const Instruction& constant) {
+  const std::string text(trimmed(constant.text));
+  const bool is_float = constant.shape.type.is_float();
+  const bool is_truth = constant.shape.type.is_boolean();
+  return constant.opcode == "constant" &&
+         ((op == Op::Add && text == "0" && (is_float || constant.shape.type.is_integer())) ||
+          (op == Op::Or && text == "false" && is_truth) ||
+          (op == Op::And && text == "true" && is_truth) ||
+          (op == Op::Maximum && text == "-inf" && is_float) ||
+          (op == Op::Minimum && text == "inf" && is_float));
+}
+
 }  // namespace
+
+std::optional<std::size_t> add_padded_windows(FlatModule& flat, const Node& node,
+                                              const AddNode& add) {
+  if (node.operands.size() != 2 || node.shape.is_tuple) return std::nullopt;
+  const Node x = flat.nodes[node.operands[0]];
+  const auto window = window_of(*node.instruction, x.shape.sizes.size());
+  const bool is_neutral = is_neutral_to(reducer_of(flat.module, *node.instruction),
+                                        *flat.nodes[node.operands[1]].instruction);
+  if (!is_neutral || node.shape.sizes.size() != window.size()) return std::nullopt;
+  Instruction pad = *node.instruction;
+  Instruction windows = *node.instruction;
+  pad.opcode = "pad";
+  pad.shape = x.shape;
+  pad.attributes = {};
+  std::string padding, sizes;
+  bool is_padded = false;
+  for (std::size_t k = 0; k < window.size(); ++k) {
+    const WindowDimension& each = window[k];
+    if (each.stride != 1 || each.low < 0 || each.high < 0 || each.base_dilation != 1 ||
+        each.window_dilation != 1 || each.is_reversed)
+      return std::nullopt;
+    is_padded = is_padded || each.low > 0 || each.high > 0;
+    const std::string cross = k == 0 ? "" : "x";
+    padding += cross + std::to_string(each.low) + "_" + std::to_string(each.high);
+    sizes += cross + std::to_string(each.size);
+    pad.shape.sizes[k] += each.low + each.high;
+    if (node.shape.sizes[k] != each.positions(x.shape.sizes[k])) return std::nullopt;
+  }
+  if (!is_padded) return std::nullopt;
+  pad.attributes.set("padding", padding);
+  windows.attributes.set("window", "{size=" + sizes + "}");
+  Node padded = written(flat, node, std::move(pad));
+  Node result = written(flat, node, std::move(windows));
+  result.operands[0] = add(std::move(padded));
+  return add(std::move(result));
+}
 
 std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& node,
                                                const AddNode& add) {
   if (node.operands.size() != 2 || node.shape.is_tuple) return std::nullopt;
   const auto op = reducer_of(flat.module, *node.instruction);
   const auto is_neutral = [&](std::size_t number) {
-    const Instruction& constant = *flat.nodes[number].instruction;
-    const std::string text(trimmed(constant.text));
-    const bool is_float = constant.shape.type.is_float();
-    const bool is_truth = constant.shape.type.is_boolean();
-    return constant.opcode == "constant" &&
-           ((op == Op::Add && text == "0" && (is_float || constant.shape.type.is_integer())) ||
-            (op == Op::Or && text == "false" && is_truth) ||
-            (op == Op::And && text == "true" && is_truth) ||
-            (op == Op::Maximum && text == "-inf" && is_float) ||
-            (op == Op::Minimum && text == "inf" && is_float));
+    return is_neutral_to(op, *flat.nodes[number].instruction);
   };
   const Index along = node.instruction->numbers("dimensions");
   const auto has_tiles = [&](const Node& tiles) {
@@ -221,16 +260,19 @@ std::optional<std::size_t> add_joined_exchange(FlatModule& flat, const Node& nod
   const std::size_t count = node.operands.size();
   const Index along = node.instruction->numbers("dimensions");
   if (count < 2 || along.size() != 1) return std::nullopt;
-  // All that it makes may be converted before.
+  // All that it makes may be converted before, as where it was rounded.
   std::vector<std::size_t> parts = node.operands;
-  const Node last = flat.nodes[parts[0]];
-  const bool is_converted = std::all_of(parts.begin(), parts.end(), [&](std::size_t each) {
-    const Node& part = flat.nodes[each];
-    return part.instruction->opcode == "convert" && part.operands.size() == 1 &&
-           part.shape.type == node.shape.type;
-  });
-  for (std::size_t& each : parts) {
-    if (is_converted) each = flat.nodes[each].operands[0];
+  std::vector<std::size_t> converts;  // of the first, last ones first
+  const auto are_converted = [&] {
+    return std::all_of(parts.begin(), parts.end(), [&](std::size_t each) {
+      const Node& part = flat.nodes[each];
+      return part.instruction->opcode == "convert" && part.operands.size() == 1 &&
+             part.shape.type == flat.nodes[parts[0]].shape.type;
+    });
+  };
+  while (are_converted()) {
+    converts.push_back(parts[0]);
+    for (std::size_t& each : parts) each = flat.nodes[each].operands[0];
   }
   const Node first = flat.nodes[parts[0]];
   const Instruction& exchange = *first.instruction;
@@ -242,11 +284,11 @@ std::optional<std::size_t> add_joined_exchange(FlatModule& flat, const Node& nod
     const Shape& input = flat.nodes[first.operands[k]].shape;
     if (each.instruction != first.instruction || each.operands != first.operands ||
         each.part != k || input.sizes != first.shape.sizes ||
-        (is_converted && !(input.type == first.shape.type && each.shape.type == input.type)))
+        (!converts.empty() && !(input.type == first.shape.type && each.shape.type == input.type)))
       return std::nullopt;
   }
   Instruction join = *node.instruction;
-  if (is_converted) join.shape.type = first.shape.type;
+  if (!converts.empty()) join.shape.type = first.shape.type;
   Instruction one = exchange;
   one.operands.resize(1);
   one.shape = join.shape;
@@ -258,13 +300,17 @@ std::optional<std::size_t> add_joined_exchange(FlatModule& flat, const Node& nod
   Node result = written(flat, first, std::move(one));
   result.part = 0;
   result.operands = {add(std::move(inputs))};
-  const std::size_t exchanged = add(std::move(result));
-  if (!is_converted) return exchanged;
-  Instruction convert = *last.instruction;
-  convert.shape = node.shape;
-  Node converted = written(flat, last, std::move(convert));
-  converted.operands = {exchanged};
-  return add(std::move(converted));
+  std::size_t last = add(std::move(result));
+  for (auto each = converts.rbegin(); each != converts.rend(); ++each) {
+    const Node like = flat.nodes[*each];
+    Instruction convert = *like.instruction;
+    convert.shape = node.shape;
+    convert.shape.type = like.shape.type;
+    Node converted = written(flat, like, std::move(convert));
+    converted.operands = {last};
+    last = add(std::move(converted));
+  }
+  return last;
 }
 
 std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node, const AddNode& add) {

@@ -104,6 +104,7 @@ std::size_t Tensors::intern(Tensor tensor) {
   has_input_.push_back(is_one_of(form.opcode, {"input", "unknown"}) ||
                        std::any_of(operands.begin(), operands.end(),
                                    [&](std::size_t each) { return has_input_[each]; }));
+  signs_.push_back(sign_made(at(number)));
   finite_.push_back(makes_finite(at(number)));
   update(number);
   return number;
@@ -139,8 +140,8 @@ bool Tensors::update(std::size_t number) {
   if (is_one_of(opcode, {"add", "subtract", "maximum", "minimum"})) {
     const auto& sides = known.operands;
     const auto is_beyond = [&](std::size_t side) {
-      const int sign = sign_of(side);
-      return opcode == "maximum" ? sign > 0 : opcode == "minimum" && sign < 0;
+      return opcode == "maximum" ? signs_[side] == Sign::Above
+                                 : opcode == "minimum" && sign_of(side) < 0;
     };
     const auto negates = [&](std::size_t side, std::size_t other) {
       return at(side).form.opcode == "negate" && at(side).operands[0] == other;
@@ -159,6 +160,7 @@ bool Tensors::update(std::size_t number) {
   // no zero of what is none. A variable that begins with a constant is taken to be one.
   const bool keeps_numbers = opcode == "convert" && known.kind == "float";
   if (!has_input_[number] && !elements.makes_no_zero && !keeps_numbers) may_be_zero = true;
+  if (signs_[number] == Sign::Above) may_be_zero = false;
   return add_to(number, may_be_infinite, may_be_zero);
 }
 

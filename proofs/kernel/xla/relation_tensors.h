@@ -261,7 +261,13 @@ class Tensors {
                                                 const std::vector<std::size_t>& operands,
                                                 const std::string& kind);
   bool has_infinite_constant(std::size_t number) const;
-  bool is_positive(std::size_t number) const;
+  /// What is known of signs, for all inputs: all elements that are numbers are above zero, or not
+  /// below.
+  enum class Sign : std::uint8_t { Any, NotBelow, Above };
+  Sign sign_made(const Tensor& tensor) const;
+  std::optional<std::size_t> product_of_power(const Form& form,
+                                              const std::vector<std::size_t>& operands,
+                                              const std::string& kind);
   bool makes_finite(const Tensor& tensor) const;
   std::optional<std::size_t> choice_as_product(const Form& form,
                                                const std::vector<std::size_t>& operands,
@@ -316,6 +322,7 @@ class Tensors {
   std::vector<std::optional<std::optional<std::size_t>>> results_;
   std::map<std::size_t, Numbering> alike_;  ///< of tensors that are not the same everywhere
   std::vector<bool> may_be_infinite_, may_be_zero_, has_input_, finite_;
+  std::vector<Sign> signs_;
 };
 
 }  // namespace p2::kernel::xla

@@ -1,4 +1,5 @@
-// Constants that a compiler computed of others and rounded, found by their values.
+// What a claim may take as given: constants that a compiler computed of others and rounded, found
+// by their values, and what a module multiplies by masks.
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,8 @@
 
 #include "engine/hlo/interpreter/numbers.h"
 #include "proofs/certificate/subject_certificates.h"
+#include "proofs/kernel/claims.h"
+#include "proofs/kernel/xla/relation.h"
 
 namespace p2 {
 namespace {
@@ -176,6 +179,44 @@ std::vector<FoldedConstant> folded_constants(const std::string& before, const st
     for (const auto& [value, each] : constants) search.find(each, found);
   }
   return found;
+}
+
+using kernel::xla::RelatedModules;
+using kernel::xla::Tensors;
+
+std::vector<std::string> masked_factors(const CertificateFiles& problem) try {
+  std::set<std::string> found;
+  kernel::xla::with_related_modules(problem, [&](RelatedModules& modules, const auto&) {
+    const Tensors& tensors = modules.tensors();
+    const auto narrow = [&](std::size_t number) {
+      while (kernel::xla::is_one_of(tensors.at(number).form.opcode,
+                                    {"broadcast", "reshape", "transpose"}))
+        number = tensors.at(number).operands[0];
+      return number;
+    };
+    const auto is_mask = [&](std::size_t number) {
+      const Tensors::Tensor& known = tensors.at(narrow(number));
+      return known.form.opcode == "convert" && tensors.at(known.operands[0]).kind == "pred";
+    };
+    for (std::size_t k = 0; k < tensors.count(); ++k) {
+      const auto& [form, operands, kind, sizes] = tensors.at(k);
+      if (kind != "float" || !kernel::xla::is_one_of(form.opcode, {"dot", "multiply"})) continue;
+      for (std::size_t side = 0; side < 2; ++side) {
+        if (!is_mask(operands[side])) continue;
+        for (const std::size_t each : {narrow(operands[1 - side]), operands[1 - side]}) {
+          const auto name = modules.names().find(each);
+          if (name == modules.names().end() || tensors.is_finite(each) ||
+              !tensors.can_be_finite(each))
+            continue;
+          found.insert(name->second);
+          break;
+        }
+      }
+    }
+  });
+  return {found.begin(), found.end()};
+} catch (const kernel::CheckFailure&) {
+  return {};
 }
 
 }  // namespace p2
