@@ -16,7 +16,8 @@ constexpr Window kWindows[] = {kOne,
                                {1, 2, 0, 1, 2, 1, false},
                                {2, 1, 1, 0, 1, 1, false},
                                {2, 1, 0, 1, 1, 1, true},
-                               {2, 1, 1, 1, 1, 2, false}};
+                               {2, 1, 1, 1, 1, 2, false},
+                               {2, 1, 0, 0, 1, 1, false}};
 
 /// Every window along each dimension, the other ones taken one by one.
 void make_every_window(SmallProgram& program, Choices& choices) {

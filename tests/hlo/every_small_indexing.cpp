@@ -289,7 +289,8 @@ void make_masked(SmallProgram& program, Choices& choices, bool is_scatter) {
       ", offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
       "index_vector_dim=1, slice_sizes={{1,{}}}",
       column.size);
-  const std::size_t taken = program.add(std::move(step));
+  const std::size_t rows = program.add(std::move(step));
+  const std::size_t taken = choices.below(2) == 0 ? rows : program.apply("negate", {rows});
   const std::size_t condition = program.broadcast(mask, {0}, result);
   for (const std::size_t other :
        {program.splat("f32", "0", result), program.splat("f32", "1", result)}) {

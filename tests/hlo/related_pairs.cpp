@@ -105,15 +105,18 @@ std::string local(const Pair& pair) {
   return with(after_text(pair.after, 4), pair.computations_after);
 }
 
-/// A table cut by rows, looked up at a table of indices, which is made a list of slices: `g` of
-/// these are what rows are, and what `step` makes of them is what the partitioned module leaves.
-Pair looked_up_in_rows(const std::string& step, const std::string& local_step) {
+namespace {
+
+/// A table cut by rows, looked up at a table of indices, which is made a list of slices; `rounded`
+/// is what makes the result of `g` before, `own` what makes `f` of the slices `g`.
+Pair looked_up_in_rows(const std::string& rounded = "", const std::string& own = "") {
   return {
       "  x = f32[4,8] parameter(0)\n  i = s32[2,2] parameter(1)\n"
-      "  j = s32[2,2,1] reshape(i)\n"
-      "  g = f32[2,2,8] gather(x, j), offset_dims={2}, collapsed_slice_dims={0}, "
-      "start_index_map={0}, index_vector_dim=2, slice_sizes={1,8}\n" +
-          step,
+      "  j = s32[2,2,1] reshape(i)\n  " +
+          std::string(rounded.empty() ? "ROOT y" : "g") +
+          " = f32[2,2,8] gather(x, j), offset_dims={2}, collapsed_slice_dims={0}, "
+          "start_index_map={0}, index_vector_dim=2, slice_sizes={1,8}\n" +
+          rounded,
       "  x = f32[2,8] parameter(0)\n  i = s32[2,2] parameter(1)\n"
       "  z = s32[] constant(0)\n  zs = s32[2,2] broadcast(z), dimensions={}\n"
       "  h = s32[] constant(3)\n  hs = s32[2,2] broadcast(h), dimensions={}\n"
@@ -128,23 +131,21 @@ Pair looked_up_in_rows(const std::string& step, const std::string& local_step) {
       "  s = s32[2,2] subtract(c, o)\n  l = s32[4,1] reshape(s)\n"
       "  g = f32[4,1,8] gather(x, l), offset_dims={1,2}, collapsed_slice_dims={}, "
       "start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n" +
-          local_step +
-          "  gr = f32[2,2,8] reshape(f)\n"
+          own + "  gr = f32[2,2,8] reshape(" + (own.empty() ? "g" : "f") +
+          ")\n"
           "  fz = f32[] constant(0)\n  zb = f32[2,2,8] broadcast(fz), dimensions={}\n"
           "  k = f32[2,2,8] select(m, zb, gr)\n  ROOT y = f32[2,2,8] all-reduce(k), " +
           kAlongA + ", to_apply=add\n",
       "a. .. -> ..."};
 }
 
+}  // namespace
+
 std::vector<Pair> looked_up_pairs() {
   const std::string sum_a = fmt::format("{}, to_apply=add\n", kAlongA);
   return {
-      looked_up_in_rows("  ROOT y = f32[2,2,8] copy(g)\n", "  f = f32[4,1,8] copy(g)\n"),
-      // and functions of the rows, as where they are rounded
-      looked_up_in_rows("  b = bf16[2,2,8] convert(g)\n  f = f32[2,2,8] convert(b)\n"
-                        "  ROOT y = f32[2,2,8] cosine(f)\n",
-                        "  b = bf16[4,1,8] convert(g)\n  u = f32[4,1,8] convert(b)\n"
-                        "  f = f32[4,1,8] cosine(u)\n"),
+      // a table cut by rows, looked up at a table of indices, which is made a list of slices
+      looked_up_in_rows(),
       // how often every index occurs
       {"  i = s32[4,1] parameter(0)\n  z = f32[] constant(0)\n"
        "  zs = f32[6] broadcast(z), dimensions={}\n  o = f32[] constant(1)\n"
@@ -168,6 +169,9 @@ std::vector<Pair> looked_up_pairs() {
        "start_index_map={0}, index_vector_dim=1, slice_sizes={1,4}\n"
        "  ROOT y = f32[2,3,4] reshape(g)\n",
        ".. .. -> ..."},
+      // a table cut by rows, which are rounded when they are looked up
+      looked_up_in_rows("  b = bf16[2,2,8] convert(g)\n  ROOT y = f32[2,2,8] convert(b)\n",
+                        "  b = bf16[4,1,8] convert(g)\n  f = f32[4,1,8] convert(b)\n"),
   };
 }
 

@@ -195,7 +195,9 @@ void SmallProgram::make_windows() {
   Step step{"reduce-window", "f32", {"function", "", {}}, {}, {x}, "", from.axes};
   for (std::size_t i = 0; i < windows.size(); ++i) {
     Window& each = windows[i];
-    if (once_in(2)) {
+    if (once_in(3)) {
+      each.size = from_to(2, 3);
+    } else if (once_in(2)) {
       each = {from_to(1, 3), from_to(1, 2), from_to(-1, 1), from_to(-1, 1),
               from_to(1, 2), from_to(1, 2), once_in(2)};
     }

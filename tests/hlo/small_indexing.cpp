@@ -203,7 +203,8 @@ void SmallProgram::make_masked(bool is_scatter) {
       ", offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
       "index_vector_dim=1, slice_sizes={{1,{}}}",
       column.size);
-  const std::size_t taken = add(std::move(step));
+  std::size_t taken = add(std::move(step));
+  if (once_in(3)) taken = apply("negate", {taken});
   const std::size_t condition = broadcast(mask, {0}, result);
   const std::size_t zero =
       once_in(10) ? operand("f32", result) : splat("f32", once_in(12) ? "1" : "0", result);
