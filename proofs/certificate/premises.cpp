@@ -204,8 +204,8 @@ std::vector<std::string> masked_factors(const CertificateFiles& problem) try {
       for (std::size_t side = 0; side < 2; ++side) {
         if (!is_mask(operands[side])) continue;
         for (const std::size_t each : {narrow(operands[1 - side]), operands[1 - side]}) {
-          const auto name = modules.names().find(each);
-          if (name == modules.names().end() || tensors.is_finite(each) ||
+          const auto name = modules.names_of_entry().find(each);
+          if (name == modules.names_of_entry().end() || tensors.is_finite(each) ||
               !tensors.can_be_finite(each))
             continue;
           found.insert(name->second);

@@ -130,7 +130,10 @@ TEST_CASE("p2-check takes nothing as finite that never is, or that is no instruc
       "  f = V select(c, x, wide)\n";
   CHECK(objection(kMean + kProduct, {"i"}).empty());
   CHECK(objection(kMean + kProduct, {"nothing"}) ==
-        "what is finite is no instruction of the module");
+        "what is finite is no array that the entry makes");
+  // What a computation makes that is called.
+  CHECK(objection(kMean + kProduct, {"i", "s"}) ==
+        "what is finite is no array that the entry makes");
   const auto is_never = [&](const std::string& body, const std::string& name) {
     return objection(body + kProduct, {name}) == name + ", said to be finite, may never be";
   };

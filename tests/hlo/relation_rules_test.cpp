@@ -246,5 +246,32 @@ TEST_CASE("no rule applies where one of its conditions is broken") {
   }
 }
 
+/// What `reducer` makes of x at indices, of all updates or of those of a device, and what follows.
+std::string scattered_by(const std::string& reducer, int updates, const std::string& rest) {
+  return fmt::format(
+      "  i = s32[{0},1] parameter(0)\n  u = f32[{0}] parameter(1)\n  x = f32[6] parameter(2)\n"
+      "  {1} = f32[6] scatter(x, i, u), update_window_dims={{}}, inserted_window_dims={{0}}, "
+      "scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply={2}\n{3}",
+      updates, rest.empty() ? "ROOT y" : "s", reducer, rest);
+}
+
+TEST_CASE("maxima over segments are those of what devices have of them") {
+  std::vector<Pair> pairs;
+  for (const char* reducer : {"maximum", "minimum", "add"}) {
+    const std::string all =
+        fmt::format("  ROOT y = f32[6] all-reduce(s), {}, to_apply={}\n", kAlongA, reducer);
+    pairs.push_back({scattered_by(reducer, 4, ""), scattered_by(reducer, 2, all), "a. a . -> ."});
+  }
+  // What is added to counts once.
+  CHECK(verdict_of(pairs.back()) == kernel::Verdict::Incomplete);
+  pairs.pop_back();
+  check_related(pairs, {{0, "to_apply=maximum\n  ROOT", "to_apply=minimum\n  ROOT"},
+                        {0, "to_apply=maximum\n  ROOT", "to_apply=add\n  ROOT"},
+                        {0, "ids=true, to_apply=maximum", "ids=true, to_apply=add"},
+                        {0, "{{0,2},{1,3}}", "{{0,1},{2,3}}"},
+                        {1, "to_apply=minimum\n  ROOT", "to_apply=maximum\n  ROOT"},
+                        {1, "ids=true, to_apply=minimum", "ids=true, to_apply=maximum"}});
+}
+
 }  // namespace
 }  // namespace p2::hlo

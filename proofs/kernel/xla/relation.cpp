@@ -158,13 +158,28 @@ WholeModule::WholeModule(const Module& module, const Premises& premises, const D
     made = relate(flat);
   }
   for (const std::size_t each : flat.outputs) outputs.push_back(made[each]);
-  std::set<std::string> all;
-  for (std::size_t i = 0; i < made.size(); ++i) {
+  for (std::size_t i = 0; i < made.size(); ++i)
     names.try_emplace(made[i], flat.nodes[i].instruction->name);
-    all.insert(flat.nodes[i].instruction->name);
+  for (std::size_t k = 0; k < flat.of_entry.size(); ++k) {
+    if (flat.of_entry[k])
+      names_of_entry.try_emplace(made[*flat.of_entry[k]], module.main().instructions[k].name);
   }
-  if (!std::ranges::includes(all, finite))
-    malformed("what is finite is no instruction of the module");
+}
+
+/// The nodes that are said to make what is finite: results of instructions of the entry, which are
+/// always executed, and once.
+std::set<std::size_t> WholeModule::finite_nodes(const FlatModule& flat) const {
+  std::set<std::string> found;
+  std::set<std::size_t> nodes;
+  const auto& instructions = flat.module.main().instructions;
+  for (std::size_t k = 0; k < instructions.size() && !finite.empty(); ++k) {
+    if (!finite.contains(instructions[k].name) || !flat.of_entry[k]) continue;
+    if (instructions[k].shape.is_tuple || flat.results.contains(*flat.of_entry[k])) continue;
+    found.insert(instructions[k].name);
+    nodes.insert(*flat.of_entry[k]);
+  }
+  if (found != finite) malformed("what is finite is no array that the entry makes");
+  return nodes;
 }
 
 /// Whether an iteration makes what is less alike, on devices, than was taken.
@@ -191,6 +206,7 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
     tensors.vary(made[flat.inputs[k]], std::move(devices));
   }
   const std::vector<bool> is_used = used_by_outputs(flat);
+  const std::set<std::size_t> of_finite = finite_nodes(flat);
   std::map<std::size_t, std::size_t> numbers;  // of variables, by node
   std::vector<Value> known(flat.nodes.size());
   if (has_own) known = known_numbers(flat, interpreter_, places.devices(), budget_);
@@ -239,8 +255,8 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
                    tensors.at(*tensor).kind != kind_of(node.shape.type)))
       malformed("the shape of " + printable(node.instruction->name));
     made[i] = tensor ? *tensor : tensors.unknown(node.shape);
-    if (!finite.contains(node.instruction->name)) continue;
-    if (!tensors.can_be_finite(made[i]) || !flat.loops_of(i).empty())
+    if (!of_finite.contains(i)) continue;
+    if (!tensors.can_be_finite(made[i]))
       malformed(printable(node.instruction->name) + ", said to be finite, may never be");
     tensors.take_as_finite(made[i]);
   }

@@ -369,6 +369,8 @@ class WholeModule {
   std::set<Promise> promises;
   std::map<std::size_t, std::string>
       names;  ///< of tensors, by the first instruction that makes one
+  std::map<std::size_t, std::string>
+      names_of_entry;  ///< by the first instruction of the entry whose first array it is
   Places places;
   const bool are_own;                  ///< whether inputs are
   const bool may_promise;              ///< whether what the modules promise is understood
@@ -399,6 +401,7 @@ class WholeModule {
  private:
   std::vector<std::size_t> relate(const FlatModule& flat);
   bool loops_vary();
+  std::set<std::size_t> finite_nodes(const FlatModule& flat) const;
   std::optional<std::size_t> manual_tensor(const FlatModule& flat, const Node& node,
                                            const std::vector<std::size_t>& made);
   Devices devices_;
@@ -476,6 +479,7 @@ class RelatedModules {
   /// Whether devices may have tensors of their own.
   bool has_own() const { return has_own_; }
   const std::map<std::size_t, std::string>& names() const { return whole_.names; }
+  const std::map<std::size_t, std::string>& names_of_entry() const { return whole_.names_of_entry; }
   /// Without its share where that is all there is.
   std::optional<Fact> settled(Fact fact);
   /// A fact that keeps what every rule has to keep.

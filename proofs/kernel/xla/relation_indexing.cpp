@@ -205,10 +205,12 @@ std::optional<Fact> RelatedModules::scatter(const Node& node, const Form& form, 
     is_cut = is_cut || !places_.is_identity(summed.back());
   }
   if (!is_cut) return only ? std::nullopt : made(node, form, facts, std::move(places));
-  if (reducer_of(local_.module, *node.instruction) != Op::Add ||
-      !(only || tensors_.is_zero(x.tensor)))
+  const auto op = reducer_of(local_.module, *node.instruction);
+  // A maximum with what all devices have may be taken by each of them.
+  const bool is_bound = op == Op::Maximum || op == Op::Minimum;
+  if (only ? op != Op::Add : !is_bound && !(op == Op::Add && tensors_.is_zero(x.tensor)))
     return std::nullopt;
-  const auto partial = places_.reduced(Op::Add, places, summed, budget_);
+  const auto partial = places_.reduced(*op, places, summed, budget_);
   if (!partial || !*partial) return std::nullopt;
   auto result = made(node, form, facts, std::move(places), *partial);
   if (!result || !only) return result;
