@@ -293,6 +293,15 @@ std::vector<hlo::PlacedFile> programs_of(const std::string& after, const CheckRe
   return programs;
 }
 
+/// `div.211 (line 912)`: of instructions of the entry.
+std::vector<std::string> with_lines(std::vector<std::string> names, const hlo::Module& module) {
+  for (const hlo::Instruction& each : module.entry_computation().instructions) {
+    const auto found = std::ranges::find(names, each.name);
+    if (found != names.end()) *found += fmt::format(" (line {})", each.position.line);
+  }
+  return names;
+}
+
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
                                  const CheckQuestion& question) {
   const Limits& limits = question.options.limits;
@@ -323,23 +332,22 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
           relating_work(texts.before.size() + texts.after.size(), devices.count());
       relate_within(work, options.wants_evidence || work <= kUnaskedWork, limits, related, [&] {
         CertifiedModules modules = certified_modules(texts, {after, before, {}}, devices, limits);
+        const auto problem = [&] { return problem_of(modules, relation, devices, constants); };
         const auto certificate = [&] {
           return related_certificate(modules, relation, devices, constants, provenance_of(question),
                                      limits);
         };
         auto found = certificate();
         if (found.index() == 0) return found;
+        // As little is taken as given as there is a certificate with.
         modules.folds = folded_constants(modules.before, modules.after);
-        if (!modules.folds.empty()) {
-          for (const FoldedConstant& fold : modules.folds) evidence.read_as.push_back(fold.words());
-          if (auto folded = certificate(); folded.index() == 0) return folded;
-        }
-        const auto problem = problem_of(modules, relation, devices, constants);
-        if (problem) evidence.finite = modules.finite = masked_factors(*problem);
-        if (!modules.finite.empty()) {
-          if (auto conditional = certificate(); conditional.index() == 0) return conditional;
-        }
-        return found;
+        for (const FoldedConstant& fold : modules.folds) evidence.read_as.push_back(fold.words());
+        auto more = modules.folds.empty() ? found : certificate();
+        if (more.index() == 0) return more;
+        if (const auto asked = problem()) modules.finite = masked_factors(*asked);
+        evidence.finite = with_lines(modules.finite, relation.is_reversed() ? *module : *first);
+        if (!modules.finite.empty()) more = certificate();
+        return more.index() == 0 ? more : found;
       });
       if (!related || related->index() != 0) return std::nullopt;
       return evidence;

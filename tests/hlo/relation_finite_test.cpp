@@ -139,6 +139,7 @@ TEST_CASE("p2-check takes nothing as finite that never is, or that is no instruc
   };
   CHECK(is_never(infinite + "  f = V add(x, wide)\n", "f"));
   CHECK(is_never(infinite + "  g = V multiply(x, wide)\n  f = V subtract(y, g)\n", "f"));
+  CHECK(is_never("  g = V divide(ones, zeros)\n  f = V multiply(x, g)\n", "f"));
   CHECK(is_never(kMean, "one"));
   CHECK(is_never(kMean, "p"));
   const ModuleRelation relation = relation_of(*module_of(masked(true, kMean + kProduct)),
@@ -174,10 +175,11 @@ TEST_CASE("an answer says on what condition modules are equal") {
   CHECK(text.exit == 0);
   CHECK(text.out.find("valid (after") != std::string::npos);
   CHECK(text.out.find("as real numbers, on a condition)") != std::string::npos);
-  CHECK(text.out.find("condition: that these are finite, as they are multiplied by masks: i\n") !=
+  CHECK(text.out.find(
+            "condition: that these are finite, as they are multiplied by masks: i (line 20)\n") !=
         std::string::npos);
   const auto json = nlohmann::json::parse(ran(after, {"--format", "json"}).out);
-  CHECK(json["results"][0]["finite"] == nlohmann::json::array({"i"}));
+  CHECK(json["results"][0]["finite"] == nlohmann::json::array({"i (line 20)"}));
   CHECK(ran(same, {}).out.find("condition") == std::string::npos);
   const auto plain = nlohmann::json::parse(ran(same, {"--format", "json"}).out);
   CHECK_FALSE(plain["results"][0].contains("finite"));

@@ -157,13 +157,13 @@ std::optional<std::size_t> Tensors::product_of_power(const Form& form,
   return one ? make({"divide", "", {}}, {*one, *product}, kind) : std::nullopt;
 }
 
-/// Whether some elements are infinite, or no numbers, for all inputs: a constant that is, or one
-/// that other constants choose, and what is added to it or multiplied by it.
+/// Whether some elements are infinite, or no numbers, for all inputs: what constants make that may
+/// be, or other constants choose, and what is added to it or multiplied by it.
 bool Tensors::has_infinite_constant(std::size_t number) const {
   std::set<std::size_t> seen = {number};
   for (std::vector<std::size_t> left = {number}; !left.empty();) {
     const auto& [form, operands, kind, sizes] = at(left.back());
-    if (form.opcode == "constant" && !finite_[left.back()]) return true;
+    if (!has_input_[left.back()] && may_be_infinite_[left.back()]) return true;
     left.pop_back();
     const bool chooses = form.opcode == "select" && !has_input_[operands[0]];
     if (!chooses &&
