@@ -88,11 +88,12 @@ PassSummary& summary_of(const std::string& pass, std::vector<PassSummary>& passe
 }
 
 /// Adds what an answer lists under a key.
-void add_listed(const DumpPair& pair, std::string_view key, std::set<std::string>& names) {
+void add_listed(const DumpPair& pair, std::string_view key,
+                std::map<std::string_view, std::set<std::string>>& given) {
   const Json* listed = pair.check == nullptr ? nullptr : pair.check->json.find(key);
   if (listed == nullptr || listed->if_array() == nullptr) return;
   for (const Json& each : *listed->if_array()) {
-    if (const std::string* name = each.if_string()) names.insert(*name);
+    if (const std::string* name = each.if_string()) given[key].insert(*name);
   }
 }
 
@@ -156,7 +157,7 @@ Summary summary_of(const hlo::Dump& dump, const std::vector<DumpPair>& pairs) {
       summary.others.push_back(&pair);
     }
     if (outcome != Outcome::Established) continue;
-    for (const auto& [key, words] : kGiven) add_listed(pair, key, summary.given[key]);
+    for (const auto& [key, words] : kGiven) add_listed(pair, key, summary.given);
     summary.sense = sense_of(pair);
     std::string partition = partition_text(pair);
     if (!partition.empty()) summary.partitions.push_back(std::move(partition));
@@ -279,7 +280,7 @@ void add_text(const hlo::Dump& dump, const Summary& summary, bool details, Docum
   add_conclusions(summary, document);
   for (const auto& [key, words] : kGiven) {
     const auto given = summary.given.find(key);
-    if (given == summary.given.end() || given->second.empty()) continue;
+    if (given == summary.given.end()) continue;
     document.line(fmt::format("{}: {}", words, fmt::join(given->second, ", ")));
   }
   if (!dump.left_out.empty()) {

@@ -332,7 +332,6 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
           relating_work(texts.before.size() + texts.after.size(), devices.count());
       relate_within(work, options.wants_evidence || work <= kUnaskedWork, limits, related, [&] {
         CertifiedModules modules = certified_modules(texts, {after, before, {}}, devices, limits);
-        const auto problem = [&] { return problem_of(modules, relation, devices, constants); };
         const auto certificate = [&] {
           return related_certificate(modules, relation, devices, constants, provenance_of(question),
                                      limits);
@@ -344,7 +343,8 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
         for (const FoldedConstant& fold : modules.folds) evidence.read_as.push_back(fold.words());
         auto more = modules.folds.empty() ? found : certificate();
         if (more.index() == 0) return more;
-        if (const auto asked = problem()) modules.finite = masked_factors(*asked);
+        if (const auto problem = problem_of(modules, relation, devices, constants))
+          modules.finite = masked_factors(*problem);
         evidence.finite = with_lines(modules.finite, relation.is_reversed() ? *module : *first);
         if (!modules.finite.empty()) more = certificate();
         return more.index() == 0 ? more : found;

@@ -46,6 +46,13 @@ std::string relation_json(const std::string& held) {
       lists[0], lists[1]);
 }
 
+std::variant<CertificateFiles, std::string> related_by_shardings(const CertifiedModules& modules,
+                                                                 const Devices& devices) {
+  const ModuleRelation relation =
+      relation_of(*module_of(modules.before), *module_of(modules.after), devices);
+  return related_certificate(modules, relation, devices, {}, {});
+}
+
 std::variant<CertificateFiles, std::string> related(const std::string& before,
                                                     const std::string& after,
                                                     const std::string& relation, int partitions) {

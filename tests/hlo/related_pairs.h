@@ -5,7 +5,9 @@
 #include <variant>
 #include <vector>
 
+#include "engine/hlo/module_relation.h"
 #include "proofs/certificate/certificate_folder.h"
+#include "proofs/certificate/subject_certificates.h"
 #include "proofs/kernel/certificate.h"
 #include "proofs/kernel/xla/relation.h"
 
@@ -28,6 +30,9 @@ std::string relation_json(const std::string& held);
 std::string whole(const Pair& pair);
 std::string local(const Pair& pair);
 
+/// The certificate by the shardings that the modules have, or why there is none.
+std::variant<CertificateFiles, std::string> related_by_shardings(const CertifiedModules& modules,
+                                                                 const Devices& devices);
 /// The certificate, or why there is none.
 std::variant<CertificateFiles, std::string> related(const std::string& before,
                                                     const std::string& after,

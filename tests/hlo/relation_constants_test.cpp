@@ -15,6 +15,7 @@
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 #include "tests/hlo/modules.h"
+#include "tests/hlo/related_pairs.h"
 
 namespace p2::hlo {
 namespace {
@@ -39,9 +40,7 @@ std::string module_of_steps(bool is_whole, const std::vector<std::string>& steps
 }
 
 std::variant<CertificateFiles, std::string> certificate(const CertifiedModules& modules) {
-  const ModuleRelation relation =
-      relation_of(*module_of(modules.before), *module_of(modules.after), kDevices);
-  return related_certificate(modules, relation, kDevices, {}, {});
+  return related_by_shardings(modules, kDevices);
 }
 
 /// As p2-verify asks for it where constants as they are give none.

@@ -15,6 +15,7 @@
 #include "tests/cli/run.h"
 #include "tests/cli/temporary_file.h"
 #include "tests/hlo/modules.h"
+#include "tests/hlo/related_pairs.h"
 
 namespace p2::hlo {
 namespace {
@@ -58,8 +59,7 @@ const std::string kChoice = "  r = V select(p, f, zeros)\n";
 std::variant<CertificateFiles, std::string> certificate_if_finite(const std::string& before,
                                                                   const std::string& after,
                                                                   std::vector<std::string> finite) {
-  const ModuleRelation relation = relation_of(*module_of(before), *module_of(after), kTwo);
-  return related_certificate({before, after, {}, {}, std::move(finite)}, relation, kTwo, {}, {});
+  return related_by_shardings({before, after, {}, {}, std::move(finite)}, kTwo);
 }
 
 std::vector<std::string> factors(const std::string& before, const std::string& after) {
@@ -142,8 +142,6 @@ TEST_CASE("p2-check takes nothing as finite that never is, or that is no instruc
   CHECK(is_never("  g = V divide(ones, zeros)\n  f = V multiply(x, g)\n", "f"));
   CHECK(is_never(kMean, "one"));
   CHECK(is_never(kMean, "p"));
-  const ModuleRelation relation = relation_of(*module_of(masked(true, kMean + kProduct)),
-                                              *module_of(masked(false, kMean + kProduct)), kTwo);
   // Where a mask of inputs chooses it, other inputs have none; a mask of constants has it always.
   CHECK(objection(infinite + "  f = V select(q, x, wide)\n" + kProduct, {"f"}).empty());
   const std::string before = masked(true, infinite + chosen + kProduct);

@@ -366,10 +366,10 @@ TEST_CASE("windows along what is cut are those of the whole, where a device has 
         fmt::format(
             "  x = f32[4,2] parameter(0)\n  z = f32[] constant(0)\n"
             "  g = f32[8,2] all-gather(x), dimensions={{0}}, replica_groups={{{{0,2}},{{1,3}}}}, "
-            "channel_id=1, use_global_device_ids=true\n{}"
+            "channel_id=1, use_global_device_ids=true\n"
             "  id = u32[] partition-id()\n  t = s32[4] constant({{0,0,4,4}})\n"
             "  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={{1}}\n"
-            "  o = s32[] reshape(d)\n  n = s32[] constant(0)\n",
+            "  o = s32[] reshape(d)\n  n = s32[] constant(0)\n{}",
             own),
         "a. -> a."};
   };
@@ -381,18 +381,15 @@ TEST_CASE("windows along what is cut are those of the whole, where a device has 
       "  p = f32[10,2] pad(g, z), padding=1_1x0_0\n"
       "  s = f32[6,2] dynamic-slice(p, o, n), dynamic_slice_sizes={6,2}\n"
       "  ROOT y = f32[4,2] reduce-window(s, z), window={size=3x1}, to_apply=add\n";
-  std::vector<Pair> pairs = {running("size=8x1 pad=7_0x0_0", ""),
-                             running("size=3x1 pad=1_1x0_0", "")};
-  pairs[0].after += sums;
-  pairs[1].after += middle;
-  check_related(pairs, {{0, "padding=7_0", "padding=6_1"},
-                        {0, "size=8x1", "size=7x1 pad=1_0x0_0"},
-                        {0, "{0,0,4,4}", "{0,0,3,3}"},
-                        {0, "to_apply=add\n", "to_apply=maximum\n"},
-                        {1, "padding=1_1", "padding=2_0"},
-                        {1, "padding=1_1", "padding=0_2"},
-                        {1, "{0,0,4,4}", "{0,4,0,4}"},
-                        {1, "dynamic-slice(p, o, n)", "dynamic-slice(p, n, n)"}});
+  check_related({running("size=8x1 pad=7_0x0_0", sums), running("size=3x1 pad=1_1x0_0", middle)},
+                {{0, "padding=7_0", "padding=6_1"},
+                 {0, "size=8x1", "size=7x1 pad=1_0x0_0"},
+                 {0, "{0,0,4,4}", "{0,0,3,3}"},
+                 {0, "to_apply=add\n", "to_apply=maximum\n"},
+                 {1, "padding=1_1", "padding=2_0"},
+                 {1, "padding=1_1", "padding=0_2"},
+                 {1, "{0,0,4,4}", "{0,4,0,4}"},
+                 {1, "dynamic-slice(p, o, n)", "dynamic-slice(p, n, n)"}});
 }
 
 }  // namespace

@@ -266,6 +266,8 @@ struct WindowDimension {
   bool is_single() const {
     return size == 1 && stride == 1 && low == 0 && high == 0 && base_dilation == 1;
   }
+  /// Whether windows without holes are one element apart.
+  bool is_sliding() const { return stride == 1 && base_dilation == 1 && window_dilation == 1; }
   /// The number of positions along a dimension.
   std::int64_t positions(std::int64_t elements) const {
     const std::int64_t padded =

@@ -139,7 +139,6 @@ WholeModule::WholeModule(const Module& module, const Premises& premises, const D
       places(devices.count()),
       are_own(has_own_inputs),
       may_promise(is_before),
-      finite(premises.finite),
       devices_(devices),
       budget_(budget),
       numbers_(make_numbers(0, 0)),
@@ -169,10 +168,12 @@ WholeModule::WholeModule(const Module& module, const Premises& premises, const D
 /// The nodes that are said to make what is finite: results of instructions of the entry, which are
 /// always executed, and once.
 std::set<std::size_t> WholeModule::finite_nodes(const FlatModule& flat) const {
+  const std::set<std::string>& finite = tensors.premises().finite;
+  if (finite.empty()) return {};
   std::set<std::string> found;
   std::set<std::size_t> nodes;
   const auto& instructions = flat.module.main().instructions;
-  for (std::size_t k = 0; k < instructions.size() && !finite.empty(); ++k) {
+  for (std::size_t k = 0; k < instructions.size(); ++k) {
     if (!finite.contains(instructions[k].name) || !flat.of_entry[k]) continue;
     if (instructions[k].shape.is_tuple || flat.results.contains(*flat.of_entry[k])) continue;
     found.insert(instructions[k].name);
@@ -278,7 +279,7 @@ std::string WholeModule::words_of_inputs() const {
     words += separator + "indices are as the module before promises";
     separator = " and ";
   }
-  for (const std::string& each : finite) {
+  for (const std::string& each : tensors.premises().finite) {
     words += separator + printable(each) + " is finite";
     separator = " and ";
   }

@@ -372,10 +372,9 @@ class WholeModule {
   std::map<std::size_t, std::string>
       names_of_entry;  ///< by the first instruction of the entry whose first array it is
   Places places;
-  const bool are_own;                  ///< whether inputs are
-  const bool may_promise;              ///< whether what the modules promise is understood
-  const std::set<std::string> finite;  ///< as Premises have it
-  bool has_own = false;                ///< whether devices may have tensors of their own
+  const bool are_own;      ///< whether inputs are
+  const bool may_promise;  ///< whether what the modules promise is understood
+  bool has_own = false;    ///< whether devices may have tensors of their own
 
   // relation_manual.cpp
   /// By device, the number of the one that a collective-permute takes the array from, from 1; 0

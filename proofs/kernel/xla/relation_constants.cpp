@@ -31,11 +31,10 @@ void require_rounded(const Premises::Fold& fold, const Type& type, const std::st
 
 Premises Premises::read(const Json& problem) {
   Premises premises;
-  if (problem.contains("constants")) {
-    for (const Json& each : as_list(problem["constants"])) premises.equal.insert(as_text(each));
-  }
-  if (problem.contains("finite")) {
-    for (const Json& each : as_list(problem["finite"])) premises.finite.insert(as_text(each));
+  for (const auto& [key, names] :
+       {std::pair("constants", &premises.equal), {"finite", &premises.finite}}) {
+    if (!problem.contains(key)) continue;
+    for (const Json& each : as_list(problem[key])) names->insert(as_text(each));
   }
   if (!problem.contains("folds")) return premises;
   if (as_list(problem["folds"]).size() > kMaxFolds) malformed("more folds than are read");

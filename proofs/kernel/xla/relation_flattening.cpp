@@ -33,6 +33,9 @@ bool is_note(const Instruction& instruction) {
 /// What XLA writes as a custom-call, with the comparator of a total order of `f32`, as the
 /// operation.
 std::optional<Instruction> top_k_of(const Module& module, const Instruction& call) {
+  if (!calls_one_of(call, {"TopK"}) || call.operands.size() != 1 || call.shape.parts.size() != 2 ||
+      call.shape.parts[0].sizes.empty())
+    return std::nullopt;
   const std::string target = R"(, custom_call_target="TopK")";
   const std::string called = "custom-call, called_computations={root; f32 parameter0; ";
   const std::string comparators[] = {
@@ -41,9 +44,6 @@ std::optional<Instruction> top_k_of(const Module& module, const Instruction& cal
       "s32 xor %4 %1; s32 select %3 %5 %1; f32 parameter1; s32 bitcast %7; pred compare, "
       "direction=LT %8 %2; s32 xor %4 %8; s32 select %9 %10 %8; pred compare, direction=GT %6 "
       "%11}"};
-  if (!calls_one_of(call, {"TopK"}) || call.operands.size() != 1 || call.shape.parts.size() != 2 ||
-      call.shape.parts[0].sizes.empty())
-    return std::nullopt;
   const std::string own = description_of(module, call);
   if (std::ranges::none_of(comparators,
                            [&](const std::string& each) { return own == called + each + target; }))

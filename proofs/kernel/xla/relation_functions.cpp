@@ -79,8 +79,7 @@ std::vector<IndependentDimension> independent_dimensions(const Node& node,
 std::optional<std::size_t> RelatedModules::places_of_windows(const WindowDimension& window,
                                                              std::size_t place) {
   const auto fixed = places_.fixed(place);
-  if (!fixed || window.stride != 1 || window.low != 0 || window.high != 0 ||
-      window.base_dilation != 1 || window.window_dilation != 1 || window.size < 1)
+  if (!fixed || !window.is_sliding() || window.low != 0 || window.high != 0 || window.size < 1)
     return std::nullopt;
   const Place of = places_.at(*fixed);
   const std::int64_t less = window.size - 1;

@@ -129,8 +129,7 @@ std::optional<std::size_t> add_padded_windows(FlatModule& flat, const Node& node
   bool is_padded = false;
   for (std::size_t k = 0; k < window.size(); ++k) {
     const WindowDimension& each = window[k];
-    if (each.stride != 1 || each.low < 0 || each.high < 0 || each.base_dilation != 1 ||
-        each.window_dilation != 1 || each.is_reversed)
+    if (!each.is_sliding() || each.is_reversed || each.low < 0 || each.high < 0)
       return std::nullopt;
     is_padded = is_padded || each.low > 0 || each.high > 0;
     const std::string cross = k == 0 ? "" : "x";

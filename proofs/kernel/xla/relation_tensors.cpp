@@ -141,7 +141,7 @@ bool Tensors::update(std::size_t number) {
     const auto& sides = known.operands;
     const auto is_beyond = [&](std::size_t side) {
       return opcode == "maximum" ? signs_[side] == Sign::Above
-                                 : opcode == "minimum" && sign_of(side) < 0;
+                                 : opcode == "minimum" && is_below_zero(side);
     };
     const auto negates = [&](std::size_t side, std::size_t other) {
       return at(side).form.opcode == "negate" && at(side).operands[0] == other;
@@ -172,15 +172,12 @@ bool Tensors::add_to(std::size_t number, bool may_be_infinite, bool may_be_zero)
   return is_more;
 }
 
-/// Of the one number that all elements are; 0 if that is not known, or they are 0.
-int Tensors::sign_of(std::size_t number) const {
+/// Whether all elements are one number below zero.
+bool Tensors::is_below_zero(std::size_t number) const {
   const Tensor& known = at(number);
-  if (known.form.opcode == "broadcast") return sign_of(known.operands[0]);
-  const std::string& text = known.form.text;
-  if (known.form.opcode != "constant" || !known.sizes.empty() || may_be_zero_[number] ||
-      text == "nan" || text.starts_with("of the name "))
-    return 0;
-  return text.starts_with("-") ? -1 : 1;
+  if (known.form.opcode == "broadcast") return is_below_zero(known.operands[0]);
+  return known.form.opcode == "constant" && known.sizes.empty() && !may_be_zero_[number] &&
+         known.form.text.starts_with("-");
 }
 
 bool Tensors::is_zero(std::size_t number) const {

@@ -92,6 +92,8 @@ class Tensors {
 
   explicit Tensors(Premises premises) : premises_(std::move(premises)) {}
 
+  const Premises& premises() const { return premises_; }
+
   std::size_t input(std::size_t number, const Shape& shape);
   /// One scalar everywhere.
   std::optional<std::size_t> splat(std::size_t scalar, const Index& sizes);
@@ -305,7 +307,7 @@ class Tensors {
   std::optional<std::size_t> unfolded(std::string_view literal, const Type& type);
   bool update(std::size_t number);
   bool add_to(std::size_t number, bool may_be_infinite, bool may_be_zero);
-  int sign_of(std::size_t number) const;
+  bool is_below_zero(std::size_t number) const;
   static constexpr int kMaxDepth = 100;  ///< of laws that are applied to what a law makes
   Premises premises_;
   int depth_ = 0;
