@@ -174,6 +174,81 @@ bool depends_on_order(const Module& module, const Computation& computation,
   return false;
 }
 
+/// A reducer of elements with their indices, which are -1 where there is no element, that XLA
+/// expands select-and-scatter into: by whether the first of two elements is greater or equal, and
+/// which of them are missing, whether it has the first.
+class GreatestReducer {
+ public:
+  explicit GreatestReducer(const Computation& reducer) : reducer_(reducer) {}
+
+  /// Whether it has the first of the greatest, of all arrays.
+  bool keeps_greatest() const {
+    const Instruction& root = reducer_.instructions[reducer_.root];
+    const auto count = static_cast<std::int64_t>(root.operands.size());
+    if (root.opcode != "tuple" || count < 2) return false;
+    std::set<std::uint32_t> conditions;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const Instruction& each = reducer_.instructions[root.operands[static_cast<std::size_t>(k)]];
+      if (each.opcode != "select" || each.operands.size() != 3 ||
+          parameter(each.operands[1]) != k || parameter(each.operands[2]) != count + k)
+        return false;
+      conditions.insert(each.operands[0]);
+    }
+    if (conditions.size() != 1) return false;
+    for (const Case each : {Case{false, false, false},
+                            {true, false, false},
+                            {false, true, false},
+                            {true, true, false},
+                            {false, false, true},
+                            {true, false, true}}) {
+      const bool wanted = each.lacks_second || (each.is_greater && !each.lacks_first);
+      if (value(*conditions.begin(), each, count) != wanted) return false;
+    }
+    return true;
+  }
+
+ private:
+  struct Case {
+    bool is_greater, lacks_first, lacks_second;
+  };
+
+  /// The number of a parameter; -1 for anything else.
+  std::int64_t parameter(std::uint32_t at) const {
+    const Instruction& each = reducer_.instructions[at];
+    return each.opcode == "parameter" ? each.attributes.index : -1;
+  }
+
+  /// Of a truth value; nothing where it depends on something else.
+  std::optional<bool> value(std::uint32_t at, const Case& given, std::int64_t count) const {
+    const Instruction& each = reducer_.instructions[at];
+    if (each.opcode == "compare" && each.operands.size() == 2) {
+      const std::string& direction = each.attributes.direction;
+      const std::int64_t first = parameter(each.operands[0]);
+      const Instruction& second = reducer_.instructions[each.operands[1]];
+      if (!interpreter::text_attribute(each, "type").empty()) return std::nullopt;
+      if (direction == "GE" && first == 0 && parameter(each.operands[1]) == count)
+        return given.is_greater;
+      const bool is_index = (first == 1 || first == count + 1) && second.opcode == "constant" &&
+                            second.literal && second.literal->elements.size() == 1 &&
+                            interpreter::real_constant(second.literal->elements[0]) == -1;
+      if (!is_index || (direction != "EQ" && direction != "NE")) return std::nullopt;
+      return (first == 1 ? given.lacks_first : given.lacks_second) == (direction == "EQ");
+    }
+    std::vector<bool> operands;
+    for (const std::uint32_t operand : each.operands) {
+      const auto known = value(operand, given, count);
+      if (!known) return std::nullopt;
+      operands.push_back(*known);
+    }
+    if (each.opcode == "not" && operands.size() == 1) return !operands[0];
+    if (each.opcode == "and" && operands.size() == 2) return operands[0] && operands[1];
+    if (each.opcode == "or" && operands.size() == 2) return operands[0] || operands[1];
+    return std::nullopt;
+  }
+
+  const Computation& reducer_;
+};
+
 /// An instruction that calls a computation, and the computation that it stands in.
 using Caller = std::pair<const Computation*, const Instruction*>;
 
@@ -305,16 +380,13 @@ std::optional<Openness> promise_in(const Module& after) {
 }
 
 std::optional<Openness> new_openness(const Module& before, const Module& after) {
-  const auto new_one = [&](const auto& leaves_open) -> const Instruction* {
-    const auto first = [&](const Module& module) -> const Instruction* {
-      for (const Computation& computation : module.computations) {
-        for (const Instruction& each : computation.instructions) {
-          if (leaves_open(module, computation, each)) return &each;
-        }
+  const auto first = [](const Module& module, const auto& is_so) -> const Instruction* {
+    for (const Computation& computation : module.computations) {
+      for (const Instruction& each : computation.instructions) {
+        if (is_so(computation, each)) return &each;
       }
-      return nullptr;
-    };
-    return first(before) == nullptr ? first(after) : nullptr;
+    }
+    return nullptr;
   };
   // Which windows of one module are which of the other is not known.
   for (const Module* const module : {&before, &after}) {
@@ -329,7 +401,22 @@ std::optional<Openness> new_openness(const Module& before, const Module& after) 
       }
     }
   }
-  const Instruction* const found = new_one(depends_on_order);
+  const auto is_open = [](const Module& module) {
+    return [&](const Computation& computation, const Instruction& each) {
+      return depends_on_order(module, computation, each);
+    };
+  };
+  if (first(before, is_open(before)) != nullptr) return std::nullopt;
+  // A select-and-scatter takes elements as a reduction does that looks for the greatest.
+  const bool selects = first(before, [](const Computation& /*of*/, const Instruction& each) {
+    return each.opcode == "select-and-scatter";
+  });
+  const auto is_new = [&](const Computation& computation, const Instruction& each) {
+    return depends_on_order(after, computation, each) &&
+           !(selects && each.opcode == "reduce-window" &&
+             GreatestReducer(after.computations[each.called[0]]).keeps_greatest());
+  };
+  const Instruction* const found = first(after, is_new);
   if (found == nullptr) return std::nullopt;
   return Openness{found, "it may take elements in any order"};
 }

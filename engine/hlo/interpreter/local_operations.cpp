@@ -481,6 +481,7 @@ auto LocalOperations<A>::evaluate(const Instruction& instruction, const Operands
   if (opcode == "dynamic-update-slice") return dynamic_update_slice(instruction, operands);
   if (opcode == "reduce") return reduce(instruction, operands);
   if (opcode == "reduce-window") return reduce_window(instruction, operands);
+  if (opcode == "select-and-scatter") return select_and_scatter(instruction, operands);
   if (opcode == "dot") return dot(instruction, operands);
   if (opcode == "convolution") return convolution(instruction, operands);
   if (opcode == "gather") return gather(instruction, operands);

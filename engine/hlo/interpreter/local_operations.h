@@ -115,6 +115,7 @@ class LocalOperations {
   Tree symbolic_slice(const Instruction& instruction, const Operands& operands);
   Tree reduce(const Instruction& instruction, const Operands& operands);
   Tree reduce_window(const Instruction& instruction, const Operands& operands);
+  Tree select_and_scatter(const Instruction& instruction, const Operands& operands);
   Tree dot(const Instruction& instruction, const Operands& operands);
   Tree convolution(const Instruction& instruction, const Operands& operands);
   Tree gather(const Instruction& instruction, const Operands& operands);

@@ -162,44 +162,142 @@ auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& 
   return result;
 }
 
+namespace {
+
+/// The element of an array of `sizes` on which a window's one lies; nothing in padding and holes.
+std::optional<std::int64_t> element_of_window(const std::vector<WindowDimension>& window,
+                                              const std::vector<std::int64_t>& position,
+                                              const std::vector<std::int64_t>& at,
+                                              const std::vector<std::int64_t>& sizes,
+                                              const std::vector<std::int64_t>& strides) {
+  std::int64_t element = 0;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const WindowDimension& dimension = window[i];
+    const std::int64_t padded =
+        position[i] * dimension.stride + at[i] * dimension.window_dilation - dimension.pad_low;
+    const std::int64_t place = padded / dimension.base_dilation;
+    if (padded < 0 || padded % dimension.base_dilation != 0 || place >= sizes[i])
+      return std::nullopt;
+    element += place * strides[i];
+  }
+  return element;
+}
+
+std::vector<std::int64_t> sizes_of(const std::vector<WindowDimension>& window) {
+  std::vector<std::int64_t> sizes;
+  for (const WindowDimension& dimension : window) sizes.push_back(dimension.size);
+  return sizes;
+}
+
+}  // namespace
+
 template <typename A>
 auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Operands& operands)
     -> Tree {
-  require(operands.size() == 2, instruction, "several operands");
-  const ArrayShape& shape = instruction.shape.array;
-  const Array<Cell>& from = operands[0]->array;
-  require(shape.sizes.size() == from.shape.sizes.size() && operands[1]->array.cells->size() == 1,
-          instruction, "its shapes");
-  const std::vector<WindowDimension> window = window_of(instruction, from.shape.sizes.size());
-  const Index strides = strides_of(from.shape.sizes);
-  Index sizes;
-  for (const WindowDimension& dimension : window) sizes.push_back(dimension.size);
-  const Cells initial = {operands[1]->array.at(0)};
+  require(operands.size() % 2 == 0 && !operands.empty(), instruction, "its operands");
+  const std::size_t count = operands.size() / 2;
+  const std::vector<ArrayShape> shapes = instruction.shape.arrays();
+  require(shapes.size() == count, instruction, "its results");
+  const ArrayShape& from = operands[0]->array.shape;
+  Cells initial;
+  std::vector<ElementType> types;
+  for (std::size_t k = 0; k < count; ++k) {
+    require(operands[k]->array.shape.sizes == from.sizes && shapes[k].sizes == shapes[0].sizes &&
+                shapes[k].sizes.size() == from.sizes.size() &&
+                operands[count + k]->array.cells->size() == 1,
+            instruction, "its shapes");
+    initial.push_back(operands[count + k]->array.at(0));
+    types.push_back(shapes[k].type);
+  }
+  const std::vector<WindowDimension> window = window_of(instruction, from.sizes.size());
+  const Index strides = strides_of(from.sizes);
   const bool listed = is_ordered(instruction, operands);
-  Cells cells;
-  for_each_index(shape.sizes, [&](const Index& index) {
+  std::vector<Cells> results(count);
+  Cells elements(count);
+  for_each_index(shapes[0].sizes, [&](const Index& index) {
     Cells total = listed ? Cells() : initial;
-    for_each_index(sizes, [&](const Index& at) {
+    for_each_index(sizes_of(window), [&](const Index& at) {
       work_.spend(1);
-      if (listed) total.push_back(initial[0]);  // what pads the operand
-      std::int64_t element = 0;
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        const WindowDimension& dimension = window[i];
-        const std::int64_t padded =
-            index[i] * dimension.stride + at[i] * dimension.window_dilation - dimension.pad_low;
-        if (padded < 0 || padded % dimension.base_dilation != 0) return;
-        const std::int64_t place = padded / dimension.base_dilation;
-        if (place >= from.shape.sizes[i]) return;
-        element += place * strides[i];
+      const auto element = element_of_window(window, index, at, from.sizes, strides);
+      if (!element) {
+        if (listed) total.insert(total.end(), initial.begin(), initial.end());
+        return;
       }
+      for (std::size_t k = 0; k < count; ++k) elements[k] = operands[k]->array.at(*element);
       if (listed) {
-        total.back() = from.at(element);
+        total.insert(total.end(), elements.begin(), elements.end());
       } else {
-        reduce_into(instruction, total, {from.at(element)});
+        reduce_into(instruction, total, elements);
       }
     });
-    if (listed) total = reduced_list(instruction, total, initial, {shape.type});
-    cells.push_back(total[0]);
+    if (listed) total = reduced_list(instruction, total, initial, types);
+    for (std::size_t k = 0; k < count; ++k) results[k].push_back(total[k]);
+  });
+  Tree result;
+  result.is_tuple = instruction.shape.is_tuple;
+  for (std::size_t k = 0; k < count; ++k) {
+    Tree part = array(shapes[k], std::move(results[k]), operands);
+    if (!result.is_tuple) return part;
+    result.parts.push_back(std::move(part));
+  }
+  return result;
+}
+
+/// Of every window the source is added, by the scatter function, to the element that the select
+/// function keeps of all, one after the other in row-major order.
+template <typename A>
+auto LocalOperations<A>::select_and_scatter(const Instruction& instruction,
+                                            const Operands& operands) -> Tree {
+  require(operands.size() == 3 && instruction.called.size() == 2, instruction, "its operands");
+  const Array<Cell>& from = operands[0]->array;
+  const Array<Cell>& source = operands[1]->array;
+  const ArrayShape& shape = instruction.shape.array;
+  require(shape.sizes == from.shape.sizes && source.shape.sizes.size() == shape.sizes.size() &&
+              operands[2]->array.cells->size() == 1,
+          instruction, "its shapes");
+  if constexpr (A::kMayRound) {
+    // In which order what several windows give to one element is added up is left open.
+    if (arithmetic_.rounds(shape.type)) return opaque(instruction, operands, 0);
+  }
+  const std::vector<WindowDimension> window = window_of(instruction, shape.sizes.size());
+  const Index strides = strides_of(shape.sizes);
+  const ElementType truth = *ElementType::from_xla("pred");
+  const auto choice = [&](const Cell& condition, const Cell& yes, const Cell& no,
+                          ElementType type) {
+    return apply({Element::Select, {}, type, type, {}}, {condition, yes, no});
+  };
+  Cells cells(from.cells->size(), operands[2]->array.at(0));
+  std::int64_t next = 0;
+  for_each_index(source.shape.sizes, [&](const Index& index) {
+    std::vector<std::pair<std::int64_t, Cell>> kept;  // elements, and whether each is kept
+    Cell best;
+    for_each_index(sizes_of(window), [&](const Index& at) {
+      work_.spend(1);
+      const auto element = element_of_window(window, index, at, shape.sizes, strides);
+      if (!element) return;
+      const Cell& own = from.at(*element);
+      const Cell yes = arithmetic_.integer(1, truth);
+      if (kept.empty()) {
+        kept.emplace_back(*element, yes);
+        best = own;
+        return;
+      }
+      const Cell keeps = combine(instruction.called[0], best, own);
+      const auto known = arithmetic_.as_integer(keeps, truth);
+      if (known && *known != 0) return;
+      if (known) kept.clear();
+      work_.spend(kept.size());
+      for (auto& [other, is_kept] : kept)
+        is_kept = apply({Element::And, {}, truth, truth, {}}, {is_kept, keeps});
+      kept.emplace_back(*element,
+                        known ? yes : apply({Element::Not, {}, truth, truth, {}}, {keeps}));
+      best = known ? own : choice(keeps, best, own, from.shape.type);
+    });
+    const Cell& given = source.at(next++);
+    for (const auto& [element, is_kept] : kept) {
+      Cell& old = cells[static_cast<std::size_t>(element)];
+      old = choice(is_kept, combine(instruction.called[1], old, given), old, shape.type);
+    }
   });
   return array(shape, std::move(cells), operands);
 }
@@ -456,6 +554,8 @@ template auto LocalOperations<Numbers>::reduce_into(const Instruction&, Cells&, 
     -> void;
 template auto LocalOperations<Numbers>::reduce(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Numbers>::reduce_window(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Numbers>::select_and_scatter(const Instruction&, const Operands&)
+    -> Tree;
 template auto LocalOperations<Numbers>::dot(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Numbers>::convolution(const Instruction&, const Operands&) -> Tree;
 
@@ -468,6 +568,8 @@ template auto LocalOperations<Algebra>::reduce_into(const Instruction&, Cells&, 
     -> void;
 template auto LocalOperations<Algebra>::reduce(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Algebra>::reduce_window(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Algebra>::select_and_scatter(const Instruction&, const Operands&)
+    -> Tree;
 template auto LocalOperations<Algebra>::dot(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Algebra>::convolution(const Instruction&, const Operands&) -> Tree;
 
@@ -484,6 +586,8 @@ template auto LocalOperations<Expressions>::reduce_into(const Instruction&, Cell
 template auto LocalOperations<Expressions>::reduce(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Expressions>::reduce_window(const Instruction&, const Operands&)
     -> Tree;
+template auto LocalOperations<Expressions>::select_and_scatter(const Instruction&, const Operands&)
+    -> Tree;
 template auto LocalOperations<Expressions>::dot(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Expressions>::convolution(const Instruction&, const Operands&)
     -> Tree;
@@ -497,6 +601,8 @@ template auto LocalOperations<Ranges>::reduce_into(const Instruction&, Cells&, c
     -> void;
 template auto LocalOperations<Ranges>::reduce(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Ranges>::reduce_window(const Instruction&, const Operands&) -> Tree;
+template auto LocalOperations<Ranges>::select_and_scatter(const Instruction&, const Operands&)
+    -> Tree;
 template auto LocalOperations<Ranges>::dot(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Ranges>::convolution(const Instruction&, const Operands&) -> Tree;
 

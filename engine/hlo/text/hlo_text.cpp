@@ -498,9 +498,10 @@ class HloReader {
         throw InputError(where,
                          fmt::format("no computation '{}' before this one, expected one", called));
       }
-      // The condition of a loop before its body, whatever their order in the text.
-      const auto at =
-          attribute == "condition" ? instruction.called.begin() : instruction.called.end();
+      // The condition of a loop before its body, and the function that selects before the one that
+      // scatters, whatever their order in the text.
+      const bool is_first = attribute == "condition" || attribute == "select";
+      const auto at = is_first ? instruction.called.begin() : instruction.called.end();
       instruction.called.insert(at, found->second);
     } while (several && reader_.accept(","));
     if (several) reader_.expect("}", "after computations");

@@ -244,8 +244,12 @@ std::optional<Op> commutative_op(const Computation& computation);
 /// computation is, whatever real numbers are rounded to; otherwise null.
 const Instruction* commutative_operation(const Computation& reducer, std::uint32_t result,
                                          const std::array<std::uint32_t, 2>& sides);
+/// Whether a function of two elements and their indices, which are -1 where there is none, has the
+/// first if it is greater or equal: relation_expansions.cpp.
+bool keeps_greatest(const Computation& function);
 /// In which order a reduction takes elements, or a scatter the updates of one, is left open. Where
-/// it decides what is computed in the module after, and in none before, they are not equal.
+/// it decides what is computed in the module after, and in none before, they are not equal. A
+/// select-and-scatter takes elements as a reduction does that looks for the greatest.
 void require_no_new_order(const Module& before, const Module& after);
 
 /// Of one dimension of a window, as XLA prints them: `size=3x3 stride=2x1 pad=0_0x1_1`.

@@ -93,8 +93,15 @@ using AddNode = std::function<std::size_t(Node)>;
 std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& node,
                                                  const AddNode& add);
 
-/// Of windows that are one element apart, of what is padded by the operation's neutral element, the
-/// same of what a pad makes; added by `add`. Nothing for any other.
+/// Of a scatter of one element for every window, to where the window has its first greatest one, of
+/// which XLA's expansion looks for the indices, the select-and-scatter that it was; and that one,
+/// without the computation that selects, too. With nodes that `add` adds; nothing for any other.
+std::optional<std::size_t> add_selecting_scatter(FlatModule& flat, const Node& node,
+                                                 const AddNode& add);
+
+/// Of windows of what is padded by the operation's neutral element, between elements, too, along
+/// dimensions along which windows are one element apart, the same of what a pad makes; added by
+/// `add`. Nothing for any other.
 std::optional<std::size_t> add_padded_windows(FlatModule& flat, const Node& node,
                                               const AddNode& add);
 

@@ -208,7 +208,7 @@ std::optional<std::size_t> Tensors::function_of_broadcasts(const Form& form,
 }
 
 /// A function of elements is that of what its operands are made of, moved as the one of these that
-/// was made first is. (Broadcasts are moved by what they are of.)
+/// was made first is. (Broadcasts are moved by what they are of, unless there are only such.)
 std::optional<std::size_t> Tensors::elements_of_moved(const Form& form,
                                                       std::vector<std::size_t> operands,
                                                       const std::string& kind) {
@@ -218,9 +218,13 @@ std::optional<std::size_t> Tensors::elements_of_moved(const Form& form,
   const auto is_splat = [&](const Moved& moved) {
     return is_one_of(at(moved.base).form.opcode, {"broadcast", "constant"});
   };
-  for (const Moved& each : all) {
-    if (!is_splat(each) && (first == nullptr || each.base < first->base)) first = &each;
-  }
+  const auto find_first = [&](const auto& may_be) {
+    for (const Moved& each : all) {
+      if (may_be(each) && (first == nullptr || each.base < first->base)) first = &each;
+    }
+  };
+  find_first([&](const Moved& each) { return !is_splat(each); });
+  if (first == nullptr) find_first([&](const Moved& each) { return !each.is_own; });
   if (first == nullptr || first->is_own) return std::nullopt;
   const Index own = at(first->base).sizes;
   for (std::size_t k = 0; k < operands.size(); ++k) {

@@ -1,0 +1,217 @@
+// Pooling and its gradients: windows of what is padded, and what XLA's backends make of
+// select-and-scatter, a search for the indices of greatest elements and a scatter there.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "tests/hlo/modules.h"
+#include "tests/hlo/related_pairs.h"
+
+namespace p2::hlo {
+namespace {
+
+const Devices kTwo{1, 2};
+
+bool is_proved(const std::string& before, const std::string& after) {
+  return related_by_shardings({before, after, {}, {}, {}}, kTwo).index() == 0;
+}
+
+/// How windows lie along the second dimension, of 6 indices.
+struct Windows {
+  const char* text;
+  int positions;
+};
+const Windows kWindows[] = {{"{size=1x2 stride=1x2}", 3},
+                            {"{size=1x3 stride=1x2 pad=0_0x1_1}", 3},
+                            {"{size=1x3 pad=0_0x1_1}", 6},
+                            {"{size=1x2 stride=1x3 pad=0_0x0_2 rhs_dilate=1x2}", 2}};
+
+enum class Scatter { Plain, OfList, OnSource };
+
+/// A module on `rows` rows of truth values, of which many are equal, and of a gradient for every
+/// window, that is scattered to where the window has its greatest element.
+std::string pooled(bool is_whole, const Windows& windows, const std::string& root,
+                   const std::string& computations) {
+  const int rows = is_whole ? 4 : 2;
+  const std::string cut = is_whole ? ", sharding={devices=[2,1]<=[2]}" : "";
+  return fmt::format(
+             "HloModule m{}\n\n"
+             "add {{\n  l = f32[] parameter(0)\n  r = f32[] parameter(1)\n"
+             "  ROOT s = f32[] add(l, r)\n}}\n\n{}"
+             "ENTRY e {{\n  n = s32[{},6] parameter(0){}\n  g = f32[{},{}] parameter(1){}\n"
+             "  y = f32[{},6] parameter(2){}\n"
+             "  one = s32[] constant(1)\n  ones = s32[{},6] broadcast(one), dimensions={{}}\n"
+             "  b = s32[{},6] and(n, ones)\n  x = f32[{},6] convert(b)\n"
+             "  zero = f32[] constant(0)\n",
+             is_whole ? "" : ", num_partitions=2", computations, rows, cut, rows, windows.positions,
+             cut, rows, cut, rows, rows, rows) +
+         root + "}\n";
+}
+
+std::string selecting(const Windows& windows, Scatter scatter) {
+  const bool is_sum = scatter == Scatter::OnSource;
+  std::string root = fmt::format(
+      "  {} = f32[4,6] select-and-scatter(x, g, zero), window={}, select=ge, scatter=add{}\n",
+      is_sum ? "s" : "ROOT o", windows.text, is_sum ? "" : ", sharding={devices=[2,1]<=[2]}");
+  if (is_sum) root += "  ROOT o = f32[4,6] add(y, s), sharding={devices=[2,1]<=[2]}\n";
+  return pooled(true, windows, root,
+                "ge {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                "  ROOT l = pred[] compare(a, b), direction=GE\n}\n\n");
+}
+
+/// As XLA's expansion has it, and its simplification of scatters.
+std::string scattering(const Windows& windows, Scatter scatter) {
+  const int p = windows.positions;
+  std::string root = fmt::format(
+      "  i = s32[2,6] iota(), iota_dimension=0\n  j = s32[2,6] iota(), iota_dimension=1\n"
+      "  minus = s32[] constant(-1)\n"
+      "  w = (f32[2,{0}], s32[2,{0}], s32[2,{0}]) reduce-window(x, i, j, zero, minus, minus), "
+      "window={1}, to_apply=choose\n"
+      "  i.w = s32[2,{0}] get-tuple-element(w), index=1\n"
+      "  j.w = s32[2,{0}] get-tuple-element(w), index=2\n"
+      "  i.v = s32[2,{0},1] reshape(i.w)\n  j.v = s32[2,{0},1] reshape(j.w)\n"
+      "  v = s32[2,{0},2] concatenate(i.v, j.v), dimensions={{2}}\n"
+      "  base = f32[2,6] broadcast(zero), dimensions={{}}\n",
+      p, windows.text);
+  if (scatter == Scatter::OfList) {
+    root += fmt::format(
+        "  list = s32[{0},2] reshape(v)\n  u = f32[{0},1,1] reshape(g)\n"
+        "  ROOT o = f32[2,6] scatter(base, list, u), update_window_dims={{1,2}}, "
+        "inserted_window_dims={{}}, scatter_dims_to_operand_dims={{0,1}}, index_vector_dim=1, "
+        "to_apply=add\n",
+        2 * p);
+  } else {
+    root += fmt::format(
+        "  ROOT o = f32[2,6] scatter({}, v, g), update_window_dims={{}}, "
+        "inserted_window_dims={{0,1}}, scatter_dims_to_operand_dims={{0,1}}, index_vector_dim=2, "
+        "to_apply=add\n",
+        scatter == Scatter::OnSource ? "y" : "base");
+  }
+  return pooled(
+      false, windows, root,
+      "choose {\n  none = s32[] constant(-1)\n  a = f32[] parameter(0)\n  i = s32[] parameter(1)\n"
+      "  j = s32[] parameter(2)\n  b = f32[] parameter(3)\n  k = s32[] parameter(4)\n"
+      "  l = s32[] parameter(5)\n  has.first = pred[] compare(i, none), direction=NE\n"
+      "  has.second = pred[] compare(k, none), direction=NE\n"
+      "  greater = pred[] compare(a, b), direction=GE\n  lacks = pred[] not(has.second)\n"
+      "  both = pred[] and(greater, has.first)\n  c = pred[] or(both, lacks)\n"
+      "  x = f32[] select(c, a, b)\n  m = s32[] select(c, i, k)\n  n = s32[] select(c, j, l)\n"
+      "  ROOT t = (f32[], s32[], s32[]) tuple(x, m, n)\n}\n\n");
+}
+
+TEST_CASE("a search for greatest elements and a scatter are the select-and-scatter they were") {
+  for (const Windows& windows : kWindows) {
+    for (const Scatter scatter : {Scatter::Plain, Scatter::OfList, Scatter::OnSource}) {
+      CAPTURE(windows.text);
+      const std::string before = selecting(windows, scatter);
+      const std::string after = scattering(windows, scatter);
+      CHECK(is_proved(before, after));
+      CHECK(summary(compared(before, after)) == "unknown");  // no execution differs
+    }
+  }
+}
+
+/// Execution on equal elements, of which the first is to be chosen, says that these differ.
+TEST_CASE("other searches and scatters are not") {
+  const std::vector<std::pair<std::string, std::string>> changes = {
+      {"direction=GE", "direction=GT"},
+      {"direction=GE", "direction=LE"},
+      {"compare(a, b)", "compare(b, a)"},
+      {"compare(i, none), direction=NE", "compare(i, none), direction=EQ"},
+      {"compare(k, none), direction=NE", "compare(i, none), direction=NE"},
+      {"not(has.second)", "not(has.first)"},
+      {"and(greater, has.first)", "or(greater, has.first)"},
+      {"or(both, lacks)", "and(both, lacks)"},
+      {"or(both, lacks)", "or(both, greater)"},
+      {"select(c, i, k)", "select(c, k, i)"},
+      {"select(c, j, l)", "select(greater, j, l)"},
+      {"tuple(x, m, n)", "tuple(x, n, m)"},
+      {"none = s32[] constant(-1)", "none = s32[] constant(0)"},
+      {"minus = s32[] constant(-1)", "minus = s32[] constant(0)"},
+      {"i = s32[2,6] iota(), iota_dimension=0", "i = s32[2,6] iota(), iota_dimension=1"},
+      {"j = s32[2,6] iota(), iota_dimension=1", "j = s32[2,6] iota(), iota_dimension=0"},
+      {"reduce-window(x, i, j", "reduce-window(y, i, j"},
+      {"reduce-window(x, i, j", "reduce-window(x, i, n"},
+      {"(w), index=1", "(w), index=2"},
+      {"concatenate(i.v, j.v)", "concatenate(j.v, i.v)"},
+      {"scatter_dims_to_operand_dims={0,1}", "scatter_dims_to_operand_dims={1,0}"},
+      {"base = f32[2,6] broadcast(zero)", "base = f32[2,6] broadcast(half)"},
+      {"ROOT s = f32[] add(l, r)", "ROOT s = f32[] maximum(l, r)"},
+      {"size=1x3", "size=1x2"},
+      {"pad=0_0x1_1", "pad=0_0x2_0"},
+  };
+  std::size_t tried = 0, refuted = 0;
+  for (const Windows& windows : kWindows) {
+    for (const Scatter scatter : {Scatter::Plain, Scatter::OfList, Scatter::OnSource}) {
+      const std::string before = selecting(windows, scatter);
+      for (const auto& [from, to] : changes) {
+        std::string after = replaced_everywhere(scattering(windows, scatter), from, to);
+        if (after == scattering(windows, scatter)) continue;
+        after = replaced(after, "  zero = f32[] constant(0)\n",
+                         "  zero = f32[] constant(0)\n  half = f32[] constant(0.5)\n");
+        const std::string says = summary(compared(before, after));
+        if (says.starts_with("invalid shape") || says.find("malformed") != std::string::npos)
+          continue;
+        CAPTURE(windows.text);
+        CAPTURE(from + " → " + to);
+        ++tried;
+        refuted += says.starts_with("invalid") ? 1 : 0;
+        CHECK_MESSAGE(!(is_proved(before, after) && says.starts_with("invalid")), says);
+        CHECK(says != "valid");
+      }
+    }
+  }
+  MESSAGE(tried, " changes, ", refuted, " refuted");
+  CHECK(refuted * 10 >= tried * 9);
+}
+
+/// Sums of windows of what is padded, between elements and around them, on two devices: a pad and
+/// windows, and windows that pad.
+TEST_CASE("windows may pad what they are of") {
+  const auto text = [](bool is_whole, const std::string& body) {
+    const std::string cut = is_whole ? ", sharding={devices=[2,1]<=[2]}" : "";
+    const std::string rows = is_whole ? "4" : "2";
+    std::string all = "HloModule m" + std::string(is_whole ? "" : ", num_partitions=2") +
+                      "\n\nadd {\n  l = f32[] parameter(0)\n  r = f32[] parameter(1)\n"
+                      "  ROOT s = f32[] add(l, r)\n}\n\nENTRY e {\n  x = f32[#,5] parameter(0)" +
+                      cut + "\n  zero = f32[] constant(0)\n" + body;
+    all.insert(all.rfind("\n}"), cut);
+    return replaced_everywhere(all, "#", rows);
+  };
+  const std::string padded =
+      "  p = f32[#,{0}] pad(x, zero), padding=0_0x{1}\n"
+      "  w = f32[#,{2}] reduce-window(p, zero), window={{size=1x{3}}}, to_apply=add\n"
+      "  o.O = f32[#,{2}] negate(w)\n}}\n";
+  const std::string windowed =
+      "  w = f32[#,{0}] reduce-window(x, zero), window={{{1}}}, to_apply=add\n"
+      "  o.O = f32[#,{0}] negate(w)\n}}\n";
+  const auto of = [&](bool is_whole, const std::string& body) {
+    return replaced(text(is_whole, body), "o.O", "ROOT o");
+  };
+  const auto before = [&](int size, const char* padding, int positions, int window) {
+    return of(true, fmt::format(fmt::runtime(padded), size, padding, positions, window));
+  };
+  const auto after = [&](int positions, const char* window) {
+    return of(false, fmt::format(fmt::runtime(windowed), positions, window));
+  };
+  CHECK(is_proved(before(11, "1_1_1", 10, 2), after(10, "size=1x2 pad=0_0x1_1 lhs_dilate=1x2")));
+  CHECK(is_proved(before(15, "2_0_2", 13, 3), after(13, "size=1x3 pad=0_0x2_0 lhs_dilate=1x3")));
+  CHECK(is_proved(before(7, "1_1_0", 6, 2), after(6, "size=1x2 pad=0_0x1_1")));
+  // Another border, other holes, other windows.
+  const std::string whole = before(11, "1_1_1", 10, 2);
+  for (const char* wrong :
+       {"size=1x2 pad=0_0x2_0 lhs_dilate=1x2", "size=1x2 pad=0_0x0_2 lhs_dilate=1x2",
+        "size=1x2 pad=0_0x3_3", "size=1x1 pad=0_0x1_0 lhs_dilate=1x2",
+        "size=1x2 pad=0_0x1_2 lhs_dilate=1x2 rhs_dilate=1x2"}) {
+    CAPTURE(wrong);
+    CHECK_FALSE(is_proved(whole, after(10, wrong)));
+    CHECK(summary(compared(whole, after(10, wrong))).starts_with("invalid"));
+  }
+}
+
+}  // namespace
+}  // namespace p2::hlo
