@@ -209,6 +209,25 @@ TEST_CASE("a constant without elements is that of its name only where no other h
   CHECK(common_elided_constants(after, after).size() == 1);
 }
 
+TEST_CASE("a constant of which some elements are shown is none that is of its name") {
+  const auto module = [](const std::string& elements) {
+    return with_lines("  c = f32[4] constant({" + elements +
+                      "})\n"
+                      "  ROOT r = f32[4] multiply(p, c)\n");
+  };
+  const auto certificate = [&](const std::string& before, const std::string& after) {
+    const std::string problem =
+        R"({"before":)" + nlohmann::json(module(before)).dump() + R"(,"after":)" +
+        nlohmann::json(module(after)).dump() +
+        R"(,"replicas":1,"partitions":2,"relation":{"kind":"devices"},"constants":["c"]})";
+    return relation_evidence({{"problem.json", problem}}, {}).index() == 0;
+  };
+  CHECK(certificate("...", "..."));
+  CHECK_FALSE(certificate("1, 2, ...", "3, 4, ..."));
+  CHECK_FALSE(certificate("...", "1, ..."));
+  CHECK_THROWS_AS(module_of(module("1, 2, ...")), InputError);
+}
+
 TEST_CASE("computations that differ in where their arrays lie are not the same") {
   const auto applied = [](const std::string& layout) {
     return "HloModule a, num_partitions=2\nc {\n  q = f32[2,3]{" + layout +

@@ -2,6 +2,7 @@
 // rounded or by the sign of a zero; and what it still has to.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -32,6 +33,12 @@ std::string with_inf(const std::string& lines) {
   return "  i = f32[] constant(-inf)\n  z = f32[] constant(0)\n  one = f32[] constant(1)\n"
          "  c = pred[] compare(y, z), direction=GT\n  q = f32[] select(c, x, i)\n" +
          lines;
+}
+
+/// A choice of y where v is equal to itself, as no number that is none is.
+std::string chosen_if_number(const std::string& lines) {
+  return chosen("  z = f32[] subtract(y, y)\n" + lines +
+                "  p = pred[] compare(v, v), direction=EQ\n");
 }
 
 std::vector<Programs> different_programs() {
@@ -152,6 +159,35 @@ std::vector<Programs> different_programs() {
        "  n = f16[70000] iota(), iota_dimension=0\n  a = f16[1] slice(n), slice={[69999:70000]}\n"
        "  ROOT r = pred[1] is-finite(a)\n",
        "  ROOT r = pred[1] constant({true})\n"},
+      {"a remainder by what is always zero", chosen_if_number("  v = f32[] remainder(x, z)\n"),
+       "  ROOT r = f32[] copy(y)\n"},
+      {"a remainder by zero",
+       chosen_if_number("  c = f32[] constant(0)\n  v = f32[] remainder(x, c)\n"),
+       "  ROOT r = f32[] copy(y)\n"},
+      {"a remainder of what is always infinite",
+       chosen_if_number("  i = f32[] constant(inf)\n  q = f32[] multiply(x, i)\n"
+                        "  v = f32[] remainder(q, y)\n"),
+       "  ROOT r = f32[] copy(y)\n"},
+      {"a power of a negative number",
+       chosen_if_number("  a = f32[] constant(-2)\n  b = f32[] constant(0.3)\n"
+                        "  v = f32[] power(a, b)\n"),
+       "  ROOT r = f32[] copy(y)\n"},
+      {"an inverse power of zero",
+       chosen_if_number("  a = f32[] constant(0)\n  b = f32[] constant(-0.7)\n"
+                        "  q = f32[] power(a, b)\n  t = f32[] multiply(x, q)\n"
+                        "  v = f32[] subtract(t, t)\n"),
+       "  ROOT r = f32[] copy(y)\n"},
+      {"inverse roots of what is always zero",
+       chosen_if_number("  q = f32[] rsqrt(z)\n  v = f32[] subtract(q, q)\n"),
+       "  ROOT r = f32[] copy(y)\n"},
+      {"a logarithm of what is below zero",
+       chosen_if_number("  t = f32[] tanh(x)\n  c = f32[] constant(2)\n  a = f32[] subtract(t, c)\n"
+                        "  v = f32[] log(a)\n"),
+       "  ROOT r = f32[] copy(y)\n"},
+      {"a power of what is below zero",
+       chosen_if_number("  t = f32[] tanh(x)\n  c = f32[] constant(2)\n  a = f32[] subtract(t, c)\n"
+                        "  b = f32[] constant(0.3)\n  v = f32[] power(a, b)\n"),
+       "  ROOT r = f32[] copy(y)\n"},
       {"the bits of a zero with a sign",
        "  n = f32[] constant(-0)\n  ROOT r = s32[] bitcast-convert(n)\n",
        "  n = f32[] constant(0)\n  ROOT r = s32[] bitcast-convert(n)\n", false},
@@ -167,6 +203,30 @@ TEST_CASE("what small inputs, infinities, rounding or the sign of a zero decide 
     // What is read and executed is right: each is itself.
     CHECK(is_certified(module_of_lines(each.before), module_of_lines(each.before)) ==
           each.is_itself);
+  }
+}
+
+/// Infinite constants, and what is computed from them: no engine takes it as a number.
+TEST_CASE("what is infinite or no number for all inputs is not compared as numbers are") {
+  const std::string infinite =
+      "  i = f32[] constant(inf)\n  q = f32[] multiply(x, i)\n  s = f32[] sine(q)\n";
+  const std::string one = "  o = f32[] constant(1)\n";
+  const std::pair<std::string, std::string> pairs[] = {
+      {chosen_if_number(infinite + "  v = f32[] remainder(q, y)\n"), "  ROOT r = f32[] copy(y)\n"},
+      {chosen_if_number(infinite + "  v = f32[] sine(q)\n"), "  ROOT r = f32[] copy(y)\n"},
+      {infinite + one + "  ROOT r = pred[] compare(s, o), direction=GE\n",
+       infinite + one + "  l = pred[] compare(s, o), direction=LT\n  ROOT r = pred[] not(l)\n"},
+      {infinite + one +
+           "  t = f32[] constant(2)\n  h = f32[] maximum(s, t)\n"
+           "  ROOT r = f32[] minimum(h, o)\n",
+       "  ROOT r = f32[] constant(1)\n"},
+      {infinite + "  a = f32[] add(s, y)\n  ROOT r = f32[] subtract(a, s)\n",
+       "  ROOT r = f32[] copy(y)\n"}};
+  for (const auto& [before, after] : pairs) {
+    CAPTURE(before);
+    const std::string says = summary(compared(module_of_lines(before), module_of_lines(after)));
+    CHECK(says != "valid");
+    CHECK_FALSE(is_certified(module_of_lines(before), module_of_lines(after)));
   }
 }
 

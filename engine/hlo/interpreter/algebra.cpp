@@ -139,10 +139,17 @@ bool Algebra::is_nan_constant(const Term& a) {
   return a.nan && a.value == number(std::numeric_limits<double>::quiet_NaN()).value;
 }
 
+Term Algebra::unreal_term(std::uint64_t state) {
+  Term term = drawn_term(state, -kInfinity, kInfinity);
+  term.unreal = true;
+  return term;
+}
+
 Term Algebra::number(double value) {
-  if (std::isnan(value)) return drawn_term(0x4E614E, -kInfinity, kInfinity);
+  if (std::isnan(value)) return unreal_term(0x4E614E);
   if (std::isinf(value)) {
     Term infinity = drawn_term(0x1EF, kInfinity, kInfinity);
+    infinity.unreal = true;
     return value > 0 ? infinity : negated(infinity);
   }
   if (value == 0) return {};
@@ -241,8 +248,13 @@ Term Algebra::arbitrary(std::uint64_t key, ElementType type) {
 Term Algebra::function(std::string_view name, std::span<const Term> operands, ElementType type) {
   std::uint64_t state = hash(0xF0, type.index());
   for (const char c : name) state = hash(state, static_cast<unsigned char>(c));
-  for (const Term& operand : operands) state = hash(state, operand.value);
+  bool unreal = false;
+  for (const Term& operand : operands) {
+    state = hash(state, operand.value);
+    unreal = unreal || operand.unreal;
+  }
   Term term = drawn_term(state, -kInfinity, kInfinity);
+  term.unreal = unreal && type.is_float() && name != "choose";
   if (type.is_float()) return term;
   term.nan = false;
   const std::uint64_t none[] = {0};
@@ -257,12 +269,21 @@ Term Algebra::unknown_function(Element code, ElementType type, std::span<const T
   std::uint64_t state = hash(hash(0xE1, static_cast<std::uint64_t>(code)), type.index());
   if (type.is_float()) state = hash(0xE1, static_cast<std::uint64_t>(code));
   bool nan = false;
+  const bool is_root = code == Element::Sqrt || code == Element::Rsqrt || code == Element::Log ||
+                       code == Element::Power;
+  const Term& first = operands[0];
+  bool unreal = (is_root && first.high <= 0 && !first.nan && first.value != 0) ||
+                (is_root && code != Element::Sqrt && first.value == 0) ||
+                (code == Element::Remainder && operands[1].value == 0);
+  const bool is_choice = code == Element::Select;  // a number for some inputs, where one of both is
   for (const Term& operand : operands) {
     state = hash(state, operand.value);
     nan = nan || operand.nan;
+    unreal = unreal || (operand.unreal && !is_choice);
   }
   Term term = drawn_term(state, low, high);
   term.nan = type.is_float() && (term.nan || nan);
+  term.unreal = type.is_float() && unreal;
   return term;
 }
 
@@ -289,7 +310,8 @@ Term Algebra::plain_negated(const Term& a) {
           -a.high,
           -a.low,
           a.nan,
-          a.selection};
+          a.selection,
+          a.unreal};
 }
 
 Term Algebra::plain_sum(const Term& a, const Term& b) {
@@ -344,8 +366,11 @@ Term Algebra::simple_sum(const Term& a, const Term& b, ElementType type) {
     if (second && is_finite(a, type)) return b;
     // Infinite or NaN: no symbol that a difference or a quotient may cancel.
     const Term& other = first ? b : a;
-    return drawn_term(hash(hash(0x23, first ? a.value : b.value), other.value), -kInfinity,
-                      kInfinity);
+    return unreal_term(hash(hash(0x23, first ? a.value : b.value), other.value));
+  }
+  if (a.unreal || b.unreal) {
+    const auto [least, most] = std::minmax(a.value, b.value);
+    return unreal_term(hash(hash(0x27, least), most));
   }
   const auto x = known_real(a);
   const auto y = known_real(b);
@@ -416,7 +441,11 @@ Term Algebra::product(const Term& a, const Term& b, ElementType type) {
     const Term& infinite = is_infinite_constant(a) ? a : b;
     if (other.low > 0) return infinite;
     if (other.high < 0) return negated(infinite);
-    return drawn_term(hash(hash(0x21, infinite.value), other.value), -kInfinity, kInfinity);
+    return unreal_term(hash(hash(0x21, infinite.value), other.value));
+  }
+  if (a.unreal || b.unreal) {
+    const auto [least, most] = std::minmax(a.value, b.value);
+    return unreal_term(hash(hash(0x28, least), most));
   }
   if (piecewise(a) != nullptr || piecewise(b) != nullptr) {
     const auto of_pieces = [](const std::vector<Term>& values) {
@@ -443,7 +472,8 @@ Term Algebra::product(const Term& a, const Term& b, ElementType type) {
 
 Term Algebra::inverse(const Term& a) {
   if (is_infinite_constant(a)) return {};
-  if (a.value == 0) return drawn_term(0x22, -kInfinity, kInfinity);
+  if (a.value == 0) return unreal_term(0x22);
+  if (a.unreal) return unreal_term(hash(0x29, a.value));
   if (inverted_.value != a.value || inverted_.exponent != a.exponent) {
     inverted_ = a;
     inverse_value_ = reciprocal(a.value, kPrime);
@@ -462,9 +492,8 @@ Term Algebra::inverse(const Term& a) {
 }
 
 void Algebra::add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type) {
-  if (is_zero_constant(a) || is_zero_constant(b) || is_infinite_constant(a) ||
-      is_infinite_constant(b) || (a.selection != 0 && !is_finite(b, type)) ||
-      (b.selection != 0 && !is_finite(a, type))) {
+  if (is_zero_constant(a) || is_zero_constant(b) || a.unreal || b.unreal ||
+      (a.selection != 0 && !is_finite(b, type)) || (b.selection != 0 && !is_finite(a, type))) {
     const Term part = product(a, b, type);
     if (is_zero_constant(part)) return;
     sum.rest = sum.has_rest ? this->sum(sum.rest, part, type) : part;
@@ -544,6 +573,7 @@ Term Algebra::exponential(const Term& a, ElementType type) {
   Term all =
       drawn_term(hash(0xE, a.value), std::exp(a.low) * (1 - 1e-14), std::exp(a.high) * (1 + 1e-14));
   all.nan = a.nan;
+  all.unreal = a.unreal;
   all.high = std::max(all.high, std::numeric_limits<double>::min());  // never 0
   all.value = interpreter::power(generator_, settled(a).exponent, kPrime);
   return settled(all);

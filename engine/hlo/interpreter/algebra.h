@@ -29,6 +29,7 @@ struct Term {
   double high = 0;
   bool nan = false;            ///< or may be NaN for some inputs
   std::uint8_t selection = 0;  ///< as Algebra::selected makes it
+  bool unreal = false;         ///< infinite or NaN for almost all inputs
 };
 
 /// Numbers by the values of terms: a hash table with linear probing, as values are random.
@@ -216,6 +217,8 @@ class Algebra {
   Term number(double value);
   bool is_nan_constant(const Term& a);
   Term drawn_term(std::uint64_t state, double low, double high);
+  /// Infinite or NaN.
+  Term unreal_term(std::uint64_t state);
   Term real_constant_term(double value, ElementType type);
   static Term plain_negated(const Term& a);
   static Term plain_sum(const Term& a, const Term& b);

@@ -68,6 +68,13 @@ Term Algebra::maximum_of(std::vector<Term> members, bool nan) {
 }
 
 Term Algebra::maximum(const Term& a, const Term& b) {
+  const auto is_unreal = [](const Term& term) {
+    return term.unreal && !is_infinite_constant(term);
+  };
+  if (is_unreal(a) || is_unreal(b)) {
+    const auto [least, most] = std::minmax(a.value, b.value);
+    return unreal_term(hash(hash(0x2A, least), most));
+  }
   if (a.value == b.value || a.high <= b.low) return b;
   if (b.high <= a.low) return a;
   std::vector<Term> members;
@@ -175,6 +182,14 @@ Term Algebra::compare(const ElementOperation& operation, const Term& x, const Te
       is_constant(b)) {
     const Term parts[] = {a, b};  // a zero has no sign, at which this order looks
     return function(fmt::format("signs {}", static_cast<int>(direction)), parts, operation.to);
+  }
+  const auto is_unreal = [&](const Term& term) {
+    return term.unreal && !is_infinite_constant(term) && !is_nan_constant(term);
+  };
+  if (real && (is_unreal(a) || is_unreal(b))) {
+    // NaN is neither equal to itself, nor less or more.
+    const Term parts[] = {a, b};
+    return function(fmt::format("compare {}", static_cast<int>(direction)), parts, operation.to);
   }
   const bool negate =
       direction == Direction::Ne || direction == Direction::Le || direction == Direction::Ge;

@@ -380,7 +380,11 @@ auto LocalOperations<A>::top_k(const Instruction& instruction, const Operands& o
   const Array<Cell>& from = operands[0]->array;
   const std::int64_t count = from.shape.sizes.back();
   const std::vector<ArrayShape> shapes = instruction.shape.arrays();
-  require(shapes.size() == 2 && k <= count, instruction, "its results");
+  Index sizes = from.shape.sizes;
+  sizes.back() = k;
+  const bool fits =
+      std::ranges::all_of(shapes, [&](const ArrayShape& shape) { return shape.sizes == sizes; });
+  require(shapes.size() == 2 && k >= 0 && k <= count && fits, instruction, "its results");
   Cells values;
   Cells positions;
   const ElementOperation greater{Element::Compare, Direction::Gt, from.shape.type,

@@ -124,6 +124,7 @@ Literal read_literal(TextReader& reader, const ArrayShape& shape) {
   Literal literal{shape, {}};
   read_elements(reader, "{", "}", "...", literal);
   const auto listed = static_cast<std::int64_t>(literal.elements.size());
+  if (literal.elided && listed > 0) reader.fail("some of the elements, expected all or '...'");
   if (!literal.elided && listed != shape.elements()) {
     reader.fail(
         fmt::format("{} elements for {}, expected {}", listed, to_string(shape), shape.elements()));

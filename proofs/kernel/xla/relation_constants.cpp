@@ -126,7 +126,8 @@ std::optional<std::size_t> Tensors::constant(const Instruction& instruction) {
   const auto elements = elements_of(instruction.text);
   const Shape& shape = instruction.shape;
   if (instruction.text.find("...") != std::string::npos) {
-    if (!premises_.equal.contains(instruction.name)) return std::nullopt;
+    const bool shows_none = trimmed(instruction.text) == "{...}";
+    if (!shows_none || !premises_.equal.contains(instruction.name)) return std::nullopt;
     return intern({{"constant", "of the name " + instruction.name, {}},
                    {},
                    kind_of(shape.type),

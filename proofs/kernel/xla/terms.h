@@ -352,6 +352,7 @@ class Terms : public Arithmetic {
   Cell convert(const Cell& a, const Type& from, const Type& to);
   Cell opposite(const Cell& a);
   Cell applied(const Elementwise& operation, Cells operands);
+  Cell of_numbers(const Elementwise& operation, Cells operands);
   Cell real(const Elementwise& operation, Cells operands);
   Cell integral(const Elementwise& operation, Cells operands);
 

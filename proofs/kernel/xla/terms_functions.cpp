@@ -3,6 +3,17 @@
 #include "proofs/kernel/xla/terms.h"
 
 namespace p2::kernel::xla {
+namespace {
+
+/// For all inputs.
+bool is_negative(const Cell& a) {
+  return a.high <= 0 && a.value != 0 && !a.high_is_assumed && !a.nan;
+}
+
+/// Of negative numbers these are none.
+bool is_one_of_roots(Op op) { return op == Op::Sqrt || op == Op::Log; }
+
+}  // namespace
 
 Cell Terms::exponential(const Cell& a, const Type& type) {
   if (a.value == 0) return number(1);
@@ -33,7 +44,10 @@ Cell Terms::power(const Cell& a, const Cell& b, const Type& type) {
     result = real({Op::Sqrt, type, type}, operand);
   } else {
     const Cell operands[] = {a, b};
-    return function("power", operands, type);
+    if (a.is_known() && b.is_known()) return of_numbers({Op::Power, type, type}, operands);
+    Cell unknown = function("power", operands, type);
+    unknown.is_unreal = unknown.is_unreal || is_negative(a) || a.value == 0;
+    return unknown;
   }
   return b.low < 0 ? inverse(result, type) : result;
 }
@@ -183,8 +197,26 @@ Cell Terms::convert(const Cell& a, const Type& from, const Type& to) {
   return to.bits <= from.bits ? a : unwrapped(a, from);
 }
 
+/// Of operands that are known.
+Cell Terms::of_numbers(const Elementwise& operation, Cells operands) {
+  std::vector<Cell> values;
+  for (const Cell& operand : operands) values.push_back({0, 0, operand.low, 0, false});
+  return constant(computed(operation, values).low, operation.to);
+}
+
 Cell Terms::real(const Elementwise& operation, Cells operands) {
   const Type& type = operation.to;
+  // What is 0 for all inputs is known to be, as functions may have no value there.
+  const auto is_zero = [](const Cell& cell) {
+    return cell.value == 0 && !cell.is_known() && !cell.is_unreal;
+  };
+  if (std::any_of(operands.begin(), operands.end(), is_zero)) {
+    std::vector<Cell> known(operands.begin(), operands.end());
+    for (Cell& each : known) {
+      if (is_zero(each)) each = Cell{};
+    }
+    return real(operation, known);
+  }
   const Cell& a = operands[0];
   const auto one = [&](Op op, const Cell& x) {
     const Cell operand[] = {x};
@@ -222,11 +254,7 @@ Cell Terms::real(const Elementwise& operation, Cells operands) {
     default:
       break;
   }
-  if (all_known) {
-    std::vector<Cell> values;
-    for (const Cell& operand : operands) values.push_back({0, 0, operand.low, 0, false});
-    return constant(computed(operation, values).low, type);
-  }
+  if (all_known) return of_numbers(operation, operands);
   switch (operation.op) {
     case Op::ExponentialMinusOne:
       return sum(exponential(a, type), number(-1), type);
@@ -248,6 +276,8 @@ Cell Terms::real(const Elementwise& operation, Cells operands) {
       break;
   }
   Cell result = function("op " + std::to_string(static_cast<int>(operation.op)), operands, type);
+  if (operation.op == Op::Remainder) result.is_unreal = result.is_unreal || operands[1].value == 0;
+  if (is_one_of_roots(operation.op)) result.is_unreal = result.is_unreal || is_negative(a);
   if (!is_bounded(a)) return result;
   const auto bounds = [&](double low, double high) {
     return settled(with_bounds(result, {0, 0, low, high, false}), type);
