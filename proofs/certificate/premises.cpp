@@ -188,29 +188,35 @@ std::vector<std::string> masked_factors(const CertificateFiles& problem) try {
   std::set<std::string> found;
   kernel::xla::with_related_modules(problem, [&](RelatedModules& modules, const auto&) {
     const Tensors& tensors = modules.tensors();
-    const auto narrow = [&](std::size_t number) {
-      while (kernel::xla::is_one_of(tensors.at(number).form.opcode,
-                                    {"broadcast", "reshape", "transpose"}))
-        number = tensors.at(number).operands[0];
-      return number;
+    // A tensor, and what it has the elements of.
+    const auto origins = [&](std::size_t number, bool may_be_wide) {
+      std::vector<std::size_t> all = {number};
+      const auto is_moved = [&](const std::string& opcode) {
+        return opcode == "reshape" || opcode == "transpose" ||
+               (may_be_wide && opcode == "broadcast");
+      };
+      while (is_moved(tensors.at(all.back()).form.opcode))
+        all.push_back(tensors.at(all.back()).operands[0]);
+      return all;
     };
     const auto is_mask = [&](std::size_t number) {
-      const Tensors::Tensor& known = tensors.at(narrow(number));
+      const Tensors::Tensor& known = tensors.at(origins(number, true).back());
       return known.form.opcode == "convert" && tensors.at(known.operands[0]).kind == "pred";
     };
+    std::map<std::size_t, std::string> names = modules.names_of_entry();
+    for (const auto& [number, name] : modules.names_of_entry()) {
+      for (const std::size_t each : origins(number, false)) names.try_emplace(each, name);
+    }
     for (std::size_t k = 0; k < tensors.count(); ++k) {
       const auto& [form, operands, kind, sizes] = tensors.at(k);
       if (kind != "float" || !kernel::xla::is_one_of(form.opcode, {"dot", "multiply"})) continue;
       for (std::size_t side = 0; side < 2; ++side) {
         if (!is_mask(operands[side])) continue;
-        for (const std::size_t each : {narrow(operands[1 - side]), operands[1 - side]}) {
-          const auto name = modules.names_of_entry().find(each);
-          if (name == modules.names_of_entry().end() || tensors.is_finite(each) ||
-              !tensors.can_be_finite(each))
-            continue;
-          found.insert(name->second);
-          break;
-        }
+        const auto factors = origins(operands[1 - side], true);
+        const auto factor = std::find_if(factors.rbegin(), factors.rend(), [&](std::size_t each) {
+          return names.contains(each) && !tensors.is_finite(each) && tensors.can_be_finite(each);
+        });
+        if (factor != factors.rend()) found.insert(names.at(*factor));
       }
     }
   });

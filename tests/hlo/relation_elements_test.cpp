@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -404,6 +405,43 @@ TEST_CASE("a function of a broadcast times a constant is a broadcast") {
         tensors.make({"broadcast", "", {{1}, {2, 2}}}, {less(x, times(y, {2}))}, "pred"));
   CHECK(tensors.make({"tanh", "", {}}, {scaled}, "float") ==
         wide(tensors.make({"tanh", "", {}}, {times(y, {2})}, "float").value(), 0));
+}
+
+// As the guard of a variance of more than one element.
+TEST_CASE("a comparison of integers is decided, and so is a choice by it") {
+  Tensors tensors{{}};
+  const std::size_t x = tensors.input(0, shape_of("f32", {2}));
+  const std::size_t y = tensors.input(1, shape_of("f32", {2}));
+  const auto chosen = [&](const char* type, const char* direction, const char* a, const char* b) {
+    const kernel::xla::Type own = kernel::xla::type_called(type);
+    const auto wide = [&](const char* literal) {
+      return tensors.splat(tensors.scalar(literal, own), {2}).value();
+    };
+    const auto where = tensors.make({"compare", direction, {}}, {wide(a), wide(b)}, "pred").value();
+    return tensors.make({"select", "", {}}, {where, x, y}, "float").value();
+  };
+  const char* const pairs[][2] = {{"-1", "2"}, {"2", "2"}, {"32", "0"}};
+  for (const char* type : {"f32", "s32"}) {
+    for (const auto& [a, b] : pairs) {
+      CAPTURE(std::string(a) + " " + b);
+      const int left = std::stoi(a), right = std::stoi(b);
+      CHECK(chosen(type, "EQ", a, b) == (left == right ? x : y));
+      CHECK(chosen(type, "NE", a, b) == (left != right ? x : y));
+      CHECK(chosen(type, "LT", a, b) == (left < right ? x : y));
+      CHECK(chosen(type, "LE", a, b) == (left <= right ? x : y));
+      CHECK(chosen(type, "GT", a, b) == (left > right ? x : y));
+      CHECK(chosen(type, "GE", a, b) == (left >= right ? x : y));
+    }
+  }
+  // What is rounded, infinite or no number is no integer.
+  for (const auto& [a, b] : {std::pair{"0.1", "0.1"}, {"0.1", "1"}, {"inf", "0"}, {"nan", "0"}}) {
+    for (const char* direction : {"EQ", "LT", "GE"}) {
+      const std::size_t either = chosen("f32", direction, a, b);
+      CHECK(either != x);
+      CHECK(either != y);
+    }
+  }
+  CHECK(chosen("u32", "LT", "4294967295", "1") == y);
 }
 
 TEST_CASE("what is above zero, whatever the inputs are, may not be zero") {

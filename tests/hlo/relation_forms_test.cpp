@@ -249,6 +249,27 @@ class Made {
     }
     return apply({"broadcast", "", {dimensions, to}}, {other(from)}).value();
   }
+  /// A broadcast, moved, and times a constant before or after.
+  std::size_t wide(const Index& to) {
+    const auto scaled = [&](std::size_t x) {
+      if (type_ == "pred" || below(2) == 0) return x;
+      const std::size_t by = apply({"broadcast", "", {{}, sizes(x)}}, {scalar("3")}).value();
+      return apply({"multiply", "", {}}, {x, by}).value();
+    };
+    const Form turn = transpose_of(to);
+    Index own, back(to.size());
+    for (std::size_t k = 0; k < to.size(); ++k) {
+      const auto from = static_cast<std::size_t>(turn.numbers[0][k]);
+      own.push_back(to[from]);
+      back[from] = static_cast<std::int64_t>(k);
+    }
+    return scaled(apply({"transpose", "", {back}}, {scaled(broadcast(own))}).value());
+  }
+  static Form exchanged(Form dot) {
+    std::swap(dot.numbers[0], dot.numbers[1]);
+    std::swap(dot.numbers[2], dot.numbers[3]);
+    return dot;
+  }
   void broadcast_of(std::size_t x) {
     if (elements(sizes(x)) > 32) return;
     Index to = sizes(x);
@@ -281,8 +302,9 @@ class Made {
     for (const std::size_t list : {1, 3}) {
       for (std::int64_t& each : form.numbers[list]) each = order[static_cast<std::size_t>(each)];
     }
-    const std::size_t y = other(turned);
-    const auto made = apply(form, {x, y});
+    const std::size_t y = below(3) == 0 ? wide(turned) : other(turned);
+    const auto made = below(2) == 0 || !form.numbers[0].empty() ? apply(form, {x, y})
+                                                                : apply(exchanged(form), {y, x});
     if (!made || form.numbers[0].empty() || below(2) == 0) return;
     Index batches;
     for (std::size_t k = 0; k < form.numbers[0].size(); ++k) {

@@ -40,10 +40,14 @@ Index numbers_between(const std::string& text) {
 
 std::vector<Window> windows_of(const std::string& text) {
   const std::string all = text_between(text, "window={", '}') + " ";
-  const auto under = [&](const char* key) { return numbers_between(text_between(all, key, ' ')); };
-  const Index sizes = under("size="), strides = under("stride="), pads = under("pad="),
-              bases = under("lhs_dilate="), dilations = under("rhs_dilate="),
-              reversals = under("rhs_reversal=");
+  const Index sizes = numbers_between(text_between(all, "size=", ' '));
+  const auto under = [&](const char* key, std::size_t count, std::int64_t otherwise) {
+    const Index numbers = numbers_between(text_between(all, key, ' '));
+    return numbers.empty() ? Index(count * sizes.size(), otherwise) : numbers;
+  };
+  const Index strides = under("stride=", 1, 1), pads = under("pad=", 2, 0),
+              bases = under("lhs_dilate=", 1, 1), dilations = under("rhs_dilate=", 1, 1),
+              reversals = under("rhs_reversal=", 1, 0);
   std::vector<Window> windows;
   for (std::size_t i = 0; i < sizes.size(); ++i)
     windows.push_back({sizes[i], strides.at(i), pads.at(2 * i), pads.at(2 * i + 1), bases.at(i),

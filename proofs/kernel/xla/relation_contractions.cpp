@@ -107,6 +107,73 @@ std::optional<std::size_t> Tensors::dot_of_padded(const Form& form,
   return left && right ? make(form, {*left, *right}, kind) : std::nullopt;
 }
 
+/// Of what is summed over nothing, the product of the operands' elements.
+std::optional<std::size_t> Tensors::product_of_pairs(const Form& form,
+                                                     const std::vector<std::size_t>& operands,
+                                                     const std::string& kind) {
+  if (!form.numbers[2].empty()) return std::nullopt;
+  const auto sizes = sizes_of(form, {at(operands[0]).sizes, at(operands[1]).sizes});
+  const std::size_t batches = form.numbers[0].size();
+  std::size_t next = batches;  // of the result
+  std::vector<std::size_t> wide;
+  for (std::size_t side = 0; side < 2; ++side) {
+    const Tensor& x = at(operands[side]);
+    const Index& own = form.numbers[side];
+    Index dimensions(x.sizes.size());
+    for (std::size_t k = 0; k < batches; ++k)
+      dimensions.at(static_cast<std::size_t>(own[k])) = static_cast<std::int64_t>(k);
+    for (std::size_t k = 0; k < dimensions.size(); ++k) {
+      if (!contains(own, k)) dimensions[k] = static_cast<std::int64_t>(next++);
+    }
+    if (!sizes || x.kind != kind) return std::nullopt;
+    const auto one = make({"broadcast", "", {dimensions, *sizes}}, {operands[side]}, kind);
+    if (!one) return std::nullopt;
+    wide.push_back(*one);
+  }
+  return make({"multiply", "", {}}, std::move(wide), kind);
+}
+
+/// A broadcast, or a function of the elements of such, of at most this depth, which moved_broadcast
+/// moves.
+bool Tensors::is_wide(std::size_t number, int depth) const {
+  const Tensor& known = at(number);
+  if (known.form.opcode == "broadcast") return true;
+  return depth > 0 && op_called(known.form.opcode) &&
+         std::all_of(known.operands.begin(), known.operands.end(), [&](std::size_t each) {
+           return at(each).sizes == known.sizes && is_wide(each, depth - 1);
+         });
+}
+
+/// What is the same along some dimensions, as a broadcast is, has no order of these by itself: they
+/// are in the order in which the other operand has them.
+std::optional<std::size_t> Tensors::dot_of_broadcast(const Form& form,
+                                                     const std::vector<std::size_t>& operands,
+                                                     const std::string& kind) {
+  if (is_wide(operands[0]) == is_wide(operands[1])) return std::nullopt;
+  const std::size_t side = is_wide(operands[1]) ? 1 : 0;
+  Form next = form;
+  std::vector<std::pair<std::int64_t, std::int64_t>> along;  // of the other, and of this
+  for (std::size_t k = 0; k < form.numbers[2].size(); ++k)
+    along.emplace_back(form.numbers[3 - side][k], form.numbers[2 + side][k]);
+  std::sort(along.begin(), along.end());
+  Index order = form.numbers[side];
+  for (std::size_t k = 0; k < along.size(); ++k) {
+    order.push_back(along[k].second);
+    next.numbers[3 - side][k] = along[k].first;
+    next.numbers[2 + side][k] = std::ssize(order) - 1;
+  }
+  for (std::size_t k = 0; k < at(operands[side]).sizes.size(); ++k) {
+    if (!contains(order, k)) order.push_back(static_cast<std::int64_t>(k));
+  }
+  if (std::is_sorted(order.begin(), order.end())) return std::nullopt;
+  std::iota(next.numbers[side].begin(), next.numbers[side].end(), 0);
+  const auto turned = make({"transpose", "", {order}}, {operands[side]}, at(operands[side]).kind);
+  if (!turned || !is_wide(*turned)) return std::nullopt;
+  return make(std::move(next),
+              side == 0 ? std::vector{*turned, operands[1]} : std::vector{operands[0], *turned},
+              kind);
+}
+
 /// Batches, then what only the first operand has, then the second, each in the order of the first
 /// operand that has them; contractions likewise. The operand that was made first is the first.
 std::optional<std::size_t> Tensors::dot_of_moved(const Form& form,
@@ -203,6 +270,11 @@ std::optional<std::size_t> Tensors::dot_of_moved(const Form& form,
         digits.push_back({strides[k] * (digit.stride / whole->stride), digit.size});
       }
     }
+  }
+  // Dimensions of one index are none now, which may be all that is summed over.
+  for (const auto law : {&Tensors::product_of_pairs, &Tensors::dot_of_broadcast}) {
+    if (const auto other = (this->*law)(own, {*left, *right}, kind))
+      return make_moved_as(*other, dimensions);
   }
   const std::size_t dot = intern({std::move(own), {*left, *right}, kind, std::move(*sizes)});
   return make_moved({dot, std::move(dimensions)});

@@ -346,7 +346,9 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     return elements_of_moved(form, operands, kind);
   }
   if (opcode == "dot") {
+    if (const auto simple = product_of_pairs(form, operands, kind)) return simple;
     if (const auto simple = dot_of_padded(form, operands, kind)) return simple;
+    if (const auto simple = dot_of_broadcast(form, operands, kind)) return simple;
     return dot_of_moved(form, operands, kind);
   }
   if (opcode == "concatenate") {
@@ -403,8 +405,10 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
         elements(form.numbers[1]) == elements(x.sizes)) {
       if (const auto same = make({"reshape", "", {form.numbers[1]}}, operands, kind)) return same;
     }
-    if (const auto own = scaled(operands[0])) {
-      const auto wide = make(form, {own->of}, kind);
+    const Moved way = this->moved(operands[0]);
+    if (const auto own = scaled(way.base)) {
+      const auto of = make_moved_as(own->of, way.dimensions);
+      const auto wide = of ? make(form, {*of}, kind) : std::nullopt;
       return wide ? scaled_by(*wide, own->by) : std::nullopt;
     }
     if (is_broadcast) {

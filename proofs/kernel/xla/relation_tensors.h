@@ -190,6 +190,13 @@ class Tensors {
   std::optional<std::size_t> dot_of_padded(const Form& form,
                                            const std::vector<std::size_t>& operands,
                                            const std::string& kind);
+  std::optional<std::size_t> product_of_pairs(const Form& form,
+                                              const std::vector<std::size_t>& operands,
+                                              const std::string& kind);
+  bool is_wide(std::size_t number, int depth = 8) const;
+  std::optional<std::size_t> dot_of_broadcast(const Form& form,
+                                              const std::vector<std::size_t>& operands,
+                                              const std::string& kind);
   std::optional<std::size_t> dot_of_moved(const Form& form,
                                           const std::vector<std::size_t>& operands,
                                           const std::string& kind);
@@ -279,6 +286,8 @@ class Tensors {
                                            const std::string& kind);
   std::optional<std::size_t> clamped(const Form& form, const std::vector<std::size_t>& operands,
                                      const std::string& kind);
+  std::optional<std::size_t> compared_integers(const Form& form,
+                                               const std::vector<std::size_t>& operands);
   std::optional<std::size_t> operand_alone(const Form& form,
                                            const std::vector<std::size_t>& operands);
   std::optional<std::size_t> quotient_as_product(const Form& form,
