@@ -90,6 +90,21 @@ TEST_CASE("a product with a mask is a choice where the factor is finite") {
             .index() == 1);
 }
 
+TEST_CASE("what is finite, moved, has finite elements; what is made of some says nothing") {
+  const auto is_proved_by = [&](const std::string& finite) {
+    const auto with = [&](const std::string& product) {
+      return "  i = f32[] divide(one, count)\n" + finite + "  f = V broadcast(i), dimensions={}\n" +
+             product;
+    };
+    return certificate_if_finite(masked(true, with(kProduct)), masked(false, with(kChoice)), {"j"})
+               .index() == 0;
+  };
+  CHECK(is_proved_by("  j = f32[1,1] reshape(i)\n"));
+  CHECK_FALSE(is_proved_by("  j = f32[] minimum(i, one)\n"));
+  CHECK_FALSE(is_proved_by("  j = f32[] maximum(i, one)\n"));
+  CHECK_FALSE(is_proved_by("  j = f32[] add(i, one)\n"));
+}
+
 TEST_CASE("what is not the product is not made it by a finite factor") {
   const std::string before = masked(true, kMean + kProduct);
   for (const char* wrong : {

@@ -99,6 +99,11 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
 std::optional<std::size_t> add_selecting_scatter(FlatModule& flat, const Node& node,
                                                  const AddNode& add);
 
+/// Of sums of what a convolution makes of every batch and feature, where these have one number, the
+/// convolution with as many groups of batches; with nodes that `add` adds. Nothing for any other.
+std::optional<std::size_t> add_grouped_convolution(FlatModule& flat, const Node& node,
+                                                   const AddNode& add);
+
 /// Of windows of what is padded by the operation's neutral element, between elements, too, along
 /// dimensions along which windows are one element apart, the same of what a pad makes; added by
 /// `add`. Nothing for any other.

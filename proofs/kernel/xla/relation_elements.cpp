@@ -346,8 +346,7 @@ std::optional<std::size_t> Tensors::function_of_narrow(const Form& form,
   const bool has_factor = form.opcode == "multiply" && kind == "float" &&
                           factor(operands[0]).has_value() != factor(operands[1]).has_value();
   if (has_factor) return std::nullopt;
-  const bool keeps_factors = !is_one_of(
-      form.opcode, {"add", "convert", "divide", "multiply", "negate", "select", "subtract"});
+  const bool keeps_factors = !is_one_of(form.opcode, {"convert", "divide", "multiply", "negate"});
   std::vector<Form> forms;
   std::vector<std::size_t> all;
   for (const std::size_t each : operands) {

@@ -1,6 +1,7 @@
 // What a compiler expands is taken together again: gathers and scatters at indices that are put
-// together from those of a batch and of data, and reshaped to a list of vectors; and
-// select-and-scatter, of which a window's choice and the scatter are two operations.
+// together from those of a batch and of data, and reshaped to a list of vectors;
+// select-and-scatter, of which a window's choice and the scatter are two operations; and
+// convolutions of groups, of which all pairs are computed and those of one group added up.
 
 #include <algorithm>
 #include <numeric>
@@ -220,6 +221,11 @@ bool is_integer(const Node& node, std::string_view text) {
          trimmed(node.instruction->text) == text;
 }
 
+bool is_zero_number(const Node& node) {
+  return node.instruction->opcode == "constant" && node.shape.sizes.empty() &&
+         node.shape.type.is_float() && trimmed(node.instruction->text) == "0";
+}
+
 /// What a window's choice finds, of the array that windows are of, and of the indices of elements
 /// along every dimension.
 struct Choice {
@@ -365,6 +371,86 @@ std::optional<std::size_t> add_selecting_scatter(FlatModule& flat, const Node& n
   return is_splat ? result
                   : write(step_called("add", base.shape.sizes, {first, first}),
                           {node.operands[0], result});
+}
+
+std::optional<std::size_t> add_grouped_convolution(FlatModule& flat, const Node& node,
+                                                   const AddNode& add) {
+  const auto node_of = [&](std::size_t number) -> const Node& { return flat.nodes[number]; };
+  if (node.operands.size() != 2 || node.shape.is_tuple ||
+      reducer_of(flat.module, *node.instruction) != Op::Add ||
+      !is_zero_number(node_of(node.operands[1])))
+    return std::nullopt;
+  const Node select = node_of(node.operands[0]);
+  if (select.instruction->opcode != "select" || select.operands.size() != 3) return std::nullopt;
+  const Index sizes = select.shape.sizes;
+  // Windows are all along one dimension.
+  const auto window = window_of(*node.instruction, sizes.size());
+  std::optional<std::size_t> along;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const WindowDimension& each = window[k];
+    if (each.is_single()) continue;
+    const bool is_all = each.size == sizes[k] && each.low == 0 && each.high == 0 &&
+                        each.base_dilation == 1 && each.window_dilation == 1 && !each.is_reversed &&
+                        each.positions(sizes[k]) == 1;
+    if (along || !is_all) return std::nullopt;
+    along = k;
+  }
+  // Elsewhere than where its index is that along another dimension, they are zero.
+  const Node& where = node_of(select.operands[0]);
+  if (!along || where.instruction->opcode != "compare" || where.operands.size() != 2 ||
+      direction_of(*where.instruction) != Direction::Eq || where.instruction->has("type"))
+    return std::nullopt;
+  std::optional<std::size_t> other;
+  bool is_counted = false;
+  for (const std::size_t each : where.operands) {
+    const Node& counted = node_of(each);
+    const std::int64_t dimension = counted.instruction->number("iota_dimension", 0);
+    if (counted.instruction->opcode != "iota" || counted.shape.sizes != sizes ||
+        counted.shape.type.kind != Type::Kind::Signed || counted.shape.type.bits < 32)
+      return std::nullopt;
+    if (dimension == static_cast<std::int64_t>(*along))
+      is_counted = true;
+    else
+      other = static_cast<std::size_t>(dimension);
+  }
+  const Node& zeros = node_of(select.operands[2]);
+  if (!is_counted || !other || zeros.instruction->opcode != "broadcast" ||
+      !is_zero_number(node_of(zeros.operands.at(0))))
+    return std::nullopt;
+  Index order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  const Node* whole = &node_of(select.operands[1]);
+  if (whole->instruction->opcode == "transpose" && whole->operands.size() == 1) {
+    order = whole->instruction->numbers("dimensions");
+    whole = &node_of(whole->operands[0]);
+  }
+  const Node all = *whole;
+  if (all.instruction->opcode != "convolution" || all.operands.size() != 2 ||
+      all.shape.sizes.size() != sizes.size() || order.size() != sizes.size() ||
+      all.instruction->number("feature_group_count", 1) != 1 ||
+      all.instruction->number("batch_group_count", 1) != 1)
+    return std::nullopt;
+  const ConvolutionLabels labels(*all.instruction);
+  const auto batch = static_cast<std::int64_t>(ConvolutionLabels::find(labels.out, 'b'));
+  const auto feature = static_cast<std::int64_t>(ConvolutionLabels::find(labels.out, 'f'));
+  // What has one number may be counted along either.
+  if (order[*along] == feature) std::swap(order[*along], order.at(*other));
+  if (order[*along] != batch || order.at(*other) != feature ||
+      element_of(all.shape.sizes, batch) != element_of(all.shape.sizes, feature))
+    return std::nullopt;
+  Instruction one = *all.instruction;
+  one.attributes.set("batch_group_count", std::to_string(element_of(all.shape.sizes, batch)));
+  one.shape.sizes[static_cast<std::size_t>(batch)] = 1;
+  Node grouped = written(flat, all, std::move(one));
+  const std::size_t result = add(std::move(grouped));
+  Instruction turn = *node.instruction;
+  turn.opcode = "transpose";
+  turn.operands.resize(1);
+  turn.attributes = {};
+  turn.attributes.set("dimensions", text_of(order));
+  Node turned = written(flat, node, std::move(turn));
+  turned.operands = {result};
+  return add(std::move(turned));
 }
 
 Node written(FlatModule& flat, const Node& like, Instruction instruction) {

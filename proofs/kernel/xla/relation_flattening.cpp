@@ -320,7 +320,10 @@ class Flattening {
     if (opcode == "gather" || opcode == "scatter")
       return add_without_expansion(flat_, node, adding);
     if (opcode == "reduce") return add_whole_reduction(flat_, node, adding);
-    if (opcode == "reduce-window") return add_padded_windows(flat_, node, adding);
+    if (opcode == "reduce-window") {
+      const auto grouped = add_grouped_convolution(flat_, node, adding);
+      return grouped ? grouped : add_padded_windows(flat_, node, adding);
+    }
     if (opcode == "all-reduce") return add_parted_all_reduce(flat_, node, adding);
     if (opcode == "slice") return part_of_concatenation(flat_, node);
     if (opcode == "concatenate") return add_joined_exchange(flat_, node, adding);

@@ -109,13 +109,14 @@ std::optional<Fact> RelatedModules::applied(const Node& node, Form form, const F
   auto dimensions = independent_dimensions(node, own);
   std::vector<std::size_t> along;
   const Instruction& instruction = *node.instruction;
+  // Of every group of batches all features are added up.
   const bool is_product = instruction.opcode == "convolution" &&
-                          instruction.number("feature_group_count", 1) == 1 &&
-                          instruction.number("batch_group_count", 1) == 1;
+                          instruction.number("feature_group_count", 1) == 1;
   if (is_product) {
     const ConvolutionLabels labels(instruction);
     const auto find = ConvolutionLabels::find;
-    dimensions.push_back({find(labels.out, 'f'), {std::nullopt, find(labels.kernel, 'o')}});
+    if (instruction.number("batch_group_count", 1) == 1)
+      dimensions.push_back({find(labels.out, 'f'), {std::nullopt, find(labels.kernel, 'o')}});
     const auto both =
         places_.meet(place_of(0, find(labels.in, 'f')), place_of(1, find(labels.kernel, 'i')));
     if (!both) return std::nullopt;

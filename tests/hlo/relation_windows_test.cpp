@@ -1,5 +1,6 @@
-// Pooling and its gradients: windows of what is padded, and what XLA's backends make of
-// select-and-scatter, a search for the indices of greatest elements and a scatter there.
+// Pooling, its gradients and those of convolutions of groups: windows of what is padded, what XLA's
+// backends make of select-and-scatter, a search for the indices of greatest elements and a scatter
+// there, and what they make of groups, sums of all pairs that are masked.
 
 #include <string>
 #include <utility>
@@ -211,6 +212,96 @@ TEST_CASE("windows may pad what they are of") {
     CHECK_FALSE(is_proved(whole, after(10, wrong)));
     CHECK(summary(compared(whole, after(10, wrong))).starts_with("invalid"));
   }
+}
+
+/// The gradient of the kernel of a convolution of two features, each by itself, of rows on two
+/// devices.
+std::string grouped(bool is_whole, const std::string& body) {
+  const std::string cut = is_whole ? ", sharding={devices=[2,1,1]<=[2]}" : "";
+  const std::string rows = is_whole ? "4" : "2";
+  return "HloModule m" + std::string(is_whole ? "" : ", num_partitions=2") +
+         "\n\nadd {\n  l = f32[] parameter(0)\n  r = f32[] parameter(1)\n"
+         "  ROOT s = f32[] add(l, r)\n}\n\nmaximum {\n  l = f32[] parameter(0)\n"
+         "  r = f32[] parameter(1)\n  ROOT s = f32[] maximum(l, r)\n}\n\nENTRY e {\n  x = f32[" +
+         rows + ",6,2] parameter(0)" + cut + "\n  g = f32[" + rows + ",6,2] parameter(1)" + cut +
+         "\n  zero = f32[] constant(0)\n" + body + "}\n";
+}
+const std::string kSumOfDevices =
+    "  ROOT o = f32[3,1,2] all-reduce(p), replica_groups={{0,1}}, channel_id=1, "
+    "use_global_device_ids=true, to_apply=add\n";
+
+TEST_CASE("a convolution of groups of batches adds up what devices have of its features") {
+  const std::string attributes =
+      " f32[3,1,2] convolution(x, g), window={size=6 pad=1_1}, dim_labels=f0b_i0o->0bf, "
+      "batch_group_count=2\n";
+  const std::string before = grouped(true, "  ROOT o =" + attributes);
+  const std::string after = grouped(false, "  p =" + attributes + kSumOfDevices);
+  CHECK(is_proved(before, after));
+  CHECK(summary(compared(before, after)) == "valid");
+  for (const auto& [from, to] : {std::pair{"pad=1_1", "pad=0_2"},
+                                 {"convolution(x, g)", "convolution(g, x)"},
+                                 {"ROOT o = f32[3,1,2] all-reduce(p)",
+                                  "q = f32[] add(zero, zero)\n"
+                                  "  ROOT o = f32[3,1,2] all-reduce(p)"}}) {
+    const std::string other = replaced(after, from, to);
+    CAPTURE(other);
+    CHECK(is_proved(before, other) == (summary(compared(before, other)) == "valid"));
+  }
+  const std::string alone = grouped(false, "  ROOT o =" + attributes);
+  CHECK_FALSE(is_proved(before, alone));
+}
+
+TEST_CASE("sums of all pairs that are masked are a convolution of groups") {
+  const std::string before =
+      grouped(true,
+              "  ROOT o = f32[3,1,2] convolution(x, g), window={size=6 pad=1_1}, "
+              "dim_labels=f0b_i0o->0bf, batch_group_count=2\n");
+  const std::string after = grouped(
+      false,
+      "  u = f32[2,6,2] transpose(x), dimensions={2,1,0}\n"
+      "  v = f32[6,2,2] transpose(g), dimensions={1,0,2}\n"
+      "  c = f32[2,3,2] convolution(u, v), window={size=6 pad=1_1}, dim_labels=b0f_0io->b0f\n"
+      "  t = f32[3,2,2] transpose(c), dimensions={1,0,2}\n"
+      "  i = s32[3,2,2] iota(), iota_dimension=1\n  j = s32[3,2,2] iota(), iota_dimension=2\n"
+      "  e = pred[3,2,2] compare(i, j), direction=EQ\n"
+      "  z = f32[3,2,2] broadcast(zero), dimensions={}\n"
+      "  m = f32[3,2,2] select(e, t, z)\n"
+      "  p = f32[3,1,2] reduce-window(m, zero), window={size=1x2x1 stride=1x2x1}, to_apply=add\n" +
+          kSumOfDevices);
+  CHECK(is_proved(before, after));
+  CHECK(summary(compared(before, after)) == "valid");
+  const std::pair<const char*, const char*> changes[] = {
+      {"direction=EQ", "direction=NE"},
+      {"direction=EQ", "direction=GE"},
+      {"iota_dimension=1", "iota_dimension=2"},
+      {"iota_dimension=2", "iota_dimension=0"},
+      {"select(e, t, z)", "select(e, z, t)"},
+      {"select(e, t, z)", "select(e, t, t)"},
+      {"broadcast(zero)", "broadcast(one)"},
+      {"reduce-window(m, zero)", "reduce-window(m, one)"},
+      {"stride=1x2x1}, to_apply=add", "stride=1x2x1}, to_apply=maximum"},
+      {"transpose(c), dimensions={1,0,2}", "transpose(c), dimensions={1,2,0}"},
+      {"transpose(x), dimensions={2,1,0}", "transpose(g), dimensions={2,1,0}"},
+      {"pad=1_1", "pad=2_0"},
+      {"p = f32[3,1,2] reduce-window(m, zero), window={size=1x2x1 stride=1x2x1}, to_apply=add",
+       "q = f32[3,2,1] reduce-window(m, zero), window={size=1x1x2 stride=1x1x2}, to_apply=add\n"
+       "  p = f32[3,1,2] reshape(q)"},
+      {"  ROOT o = f32[3,1,2] all-reduce(p), ", "  ROOT o = f32[3,1,2] all-reduce(zp), "}};
+  int equal = 0;  // where what has one number is counted along the other dimension
+  for (const auto& [from, to] : changes) {
+    std::string other = replaced(after, from, to);
+    other = replaced(other, "  zero = f32[] constant(0)\n",
+                     "  zero = f32[] constant(0)\n  one = f32[] constant(1)\n");
+    other = replaced_everywhere(other, "all-reduce(zp)", "all-reduce(w)");
+    if (other.find("all-reduce(w)") != std::string::npos)
+      other = replaced(other, "  ROOT o", "  w = f32[3,1,2] add(p, p)\n  ROOT o");
+    CAPTURE(std::string(from) + " → " + to);
+    const std::string says = summary(compared(before, other));
+    CHECK(is_proved(before, other) == (says == "valid"));
+    equal += says == "valid" ? 1 : 0;
+    CHECK(says != "unknown");
+  }
+  CHECK(equal == 2);
 }
 
 }  // namespace
