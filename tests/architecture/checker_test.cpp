@@ -50,8 +50,8 @@ TEST_CASE(
     "p2-check is small enough to be read: under 1,860 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
     "one-sided "
-    "plans, in JSON and in text, and algorithms of MSCCL, 5,590 for executing modules of XLA, "
-    "7,960 for "
+    "plans, in JSON and in text, and algorithms of MSCCL, 5,630 for executing modules of XLA, "
+    "8,350 for "
     "their relation at every node, 1,180 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto relations = [](const std::string& name) { return name == "relation"; };
@@ -83,7 +83,7 @@ TEST_CASE(
   // 180 are for bounds that hold for small inputs only, for infinities, for calls, and for types
   // and sizes of moves, 80 for elements named behind tuples and for constants stated exactly,
   // 130 for shardings by meshes and for parts that are manual over some axes only.
-  CHECK(checker_lines(modules) < 5590);
+  CHECK(checker_lines(modules) < 5630);
   CHECK(checker_lines(relations) > 1000);
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
   // for all-to-alls, and for manual parts, in which every device has tensors of its own.
@@ -106,7 +106,7 @@ TEST_CASE(
   // of indices, and for gathers and scatters at indices of several components. 230 are for
   // conditions of claims, signs of numbers, sums and powers with constants, windows that are cut,
   // and top-k.
-  CHECK(checker_lines(relations) < 7960);
+  CHECK(checker_lines(relations) < 8350);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
   CHECK(checker_lines(several) < 1180);

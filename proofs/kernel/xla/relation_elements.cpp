@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <map>
 #include <numeric>
 #include <set>
 #include <string>
@@ -268,7 +267,6 @@ std::optional<std::size_t> Tensors::one_of_elements(const Form& form,
     if (value && std::abs(*value) <= 256) return splat({*value, 1}, Index(at(operands[0]).sizes));
   }
   if (const auto simple = operand_alone(form, operands)) return simple;
-  if (const auto simple = compared_integers(form, operands)) return simple;
   if (const auto simple = of_integers(form, operands, kind)) return simple;
   if (const auto simple = clamped(form, operands, kind)) return simple;
   if (const auto simple = choice_as_product(form, operands, kind)) return simple;
@@ -290,36 +288,11 @@ bool Tensors::is_neutral(std::string_view by, std::size_t number) const {
          is_one_of(by, {"maximum", "minimum"});
 }
 
-/// Whether one integer is less than another, or how else they compare; real numbers among them.
-std::optional<std::size_t> Tensors::compared_integers(const Form& form,
-                                                      const std::vector<std::size_t>& operands) {
-  static const std::map<std::string, bool (*)(std::int64_t, std::int64_t)> kDirections = {
-      {"EQ", [](std::int64_t a, std::int64_t b) { return a == b; }},
-      {"NE", [](std::int64_t a, std::int64_t b) { return a != b; }},
-      {"LT", [](std::int64_t a, std::int64_t b) { return a < b; }},
-      {"LE", [](std::int64_t a, std::int64_t b) { return a <= b; }},
-      {"GT", [](std::int64_t a, std::int64_t b) { return a > b; }},
-      {"GE", [](std::int64_t a, std::int64_t b) { return a >= b; }}};
-  if (form.opcode != "compare" || !kDirections.contains(form.text)) return std::nullopt;
-  std::vector<std::int64_t> values;
-  for (const std::size_t each : operands) {
-    const auto part = fraction(each);
-    const auto whole =
-        part && part->denominator == 1 ? std::optional(part->numerator) : integer(each);
-    if (whole) values.push_back(*whole);
-  }
-  if (values.size() != 2) return std::nullopt;
-  const bool is_so = kDirections.at(form.text)(values[0], values[1]);
-  return splat(scalar(is_so ? "true" : "false", type_called("pred")), Index(at(operands[0]).sizes));
-}
-
-/// x + 0, x − 0, max(x, −∞) and others are x; so is a choice of true where x and false elsewhere,
-/// and one that is always of x.
+/// x + 0, x − 0, max(x, −∞) and others are x; so is a choice of true where x and false elsewhere.
 std::optional<std::size_t> Tensors::operand_alone(const Form& form,
                                                   const std::vector<std::size_t>& operands) {
   const std::string& opcode = form.opcode;
   if (opcode == "select") {
-    if (const auto always = integer(operands[0])) return operands[*always != 0 ? 1 : 2];
     const bool is_truth =
         at(operands[1]).kind == "pred" && integer(operands[1]) == 1 && integer(operands[2]) == 0;
     return is_truth ? std::optional(operands[0]) : std::nullopt;

@@ -11,15 +11,21 @@
 
 namespace p2::kernel::xla {
 
-/// What the elements of an integer tensor are at least, and at most, whatever the inputs are.
+/// What the elements of an integer tensor are at least, and at most, whatever the inputs are; and
+/// of one of real numbers that all are one integer.
 std::optional<std::pair<std::int64_t, std::int64_t>> Tensors::range(std::size_t number) const {
   while (
       is_one_of(at(number).form.opcode, {"broadcast", "reshape", "reverse", "slice", "transpose"}))
     number = at(number).operands[0];
   if (const auto value = integer(number)) return std::pair(*value, *value);
   const Tensor& known = at(number);
-  if (known.form.opcode != "iota" || known.kind == "float" || !type_called(known.kind).is_integer())
-    return std::nullopt;
+  if (known.kind == "float") {
+    const auto value = fraction(number);
+    return value && value->denominator == 1
+               ? std::optional(std::pair(value->numerator, value->numerator))
+               : std::nullopt;
+  }
+  if (known.form.opcode != "iota" || !type_called(known.kind).is_integer()) return std::nullopt;
   const std::int64_t last = element_of(known.sizes, known.form.numbers[0][0]) - 1;
   const bool is_number = last < std::int64_t{1} << std::min(type_called(known.kind).bits - 1, 45);
   return last >= 0 && is_number ? std::optional(std::pair(std::int64_t{0}, last)) : std::nullopt;
@@ -32,7 +38,7 @@ std::optional<std::size_t> Tensors::decided(const Form& form,
     const auto condition = integer(operands[0]);
     return condition ? std::optional(operands[*condition == 0 ? 2 : 1]) : std::nullopt;
   }
-  if (form.opcode != "compare" || at(operands[0]).kind == "float") return std::nullopt;
+  if (form.opcode != "compare") return std::nullopt;
   const auto a = range(operands[0]);
   const auto b = a ? range(operands[1]) : std::nullopt;
   if (!b) return std::nullopt;
@@ -42,7 +48,8 @@ std::optional<std::size_t> Tensors::decided(const Form& form,
   const bool is_at_least = b->second <= a->first;
   std::optional<bool> truth;
   if (form.text == "EQ" || form.text == "NE") {
-    if (is_below || is_above) truth = form.text == "NE";
+    const bool is_same = is_at_most && is_at_least;  // one number each
+    if (is_below || is_above || is_same) truth = is_same == (form.text == "EQ");
   } else if (form.text == "LT" || form.text == "GE") {
     if (is_below || is_at_least) truth = is_below == (form.text == "LT");
   } else if (form.text == "LE" || form.text == "GT") {

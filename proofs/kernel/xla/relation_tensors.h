@@ -286,8 +286,6 @@ class Tensors {
                                            const std::string& kind);
   std::optional<std::size_t> clamped(const Form& form, const std::vector<std::size_t>& operands,
                                      const std::string& kind);
-  std::optional<std::size_t> compared_integers(const Form& form,
-                                               const std::vector<std::size_t>& operands);
   std::optional<std::size_t> operand_alone(const Form& form,
                                            const std::vector<std::size_t>& operands);
   std::optional<std::size_t> quotient_as_product(const Form& form,
