@@ -86,6 +86,40 @@ std::vector<Pair> moved_pairs() {
        "  ROOT y = f32[2,6] scatter(x, c, v), update_window_dims={1,2}, inserted_window_dims={}, "
        "scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, to_apply=add\n",
        "a. a a -> a."},
+      // at vectors of data and 0, and of two numbers that are data
+      {"  x = f32[6,1] parameter(0)\n  i = s32[4] parameter(1)\n  u = f32[4] parameter(2)\n"
+       "  r = s32[4,1] reshape(i)\n  z = s32[] constant(0)\n"
+       "  o = s32[4,1] broadcast(z), dimensions={}\n"
+       "  c = s32[4,2] concatenate(r, o), dimensions={1}\n"
+       "  ROOT y = f32[6,1] scatter(x, c, u), update_window_dims={}, "
+       "inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, "
+       "to_apply=add\n",
+       "  x = f32[6,1] parameter(0)\n  i = s32[4] parameter(1)\n  u = f32[4] parameter(2)\n"
+       "  r = s32[4,1] reshape(i)\n  z = s32[] constant(0)\n"
+       "  c = s32[4,2] pad(r, z), padding=0_0x0_1\n  v = f32[4,1,1] reshape(u)\n"
+       "  ROOT y = f32[6,1] scatter(x, c, v), update_window_dims={1,2}, inserted_window_dims={}, "
+       "scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, to_apply=add\n",
+       ".. . . -> .."},
+      {"  x = f32[6,2] parameter(0)\n  i = s32[4,2] parameter(1)\n"
+       "  ROOT y = f32[4] gather(x, i), offset_dims={}, collapsed_slice_dims={0,1}, "
+       "start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}\n",
+       "  x = f32[6,2] parameter(0)\n  i = s32[2,2] parameter(1)\n"
+       "  g = f32[2,1,1] gather(x, i), offset_dims={1,2}, collapsed_slice_dims={}, "
+       "start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}\n"
+       "  ROOT y = f32[2] reshape(g)\n",
+       ".. a. -> a"},
+      {"  x = f32[4,6,3] parameter(0)\n  i = s32[4] parameter(1)\n  r = s32[4,1] reshape(i)\n"
+       "  ROOT y = f32[4,3] gather(x, r), offset_dims={1}, collapsed_slice_dims={1}, "
+       "start_index_map={1}, operand_batching_dims={0}, start_indices_batching_dims={0}, "
+       "index_vector_dim=1, slice_sizes={1,1,3}\n",
+       "  x = f32[2,6,3] parameter(0)\n  i = s32[2] parameter(1)\n  r = s32[2,1] reshape(i)\n"
+       "  o = s32[2,1] iota(), iota_dimension=0\n  z = s32[] constant(0)\n"
+       "  n = s32[2,1] broadcast(z), dimensions={}\n"
+       "  c = s32[2,3] concatenate(o, r, n), dimensions={1}\n"
+       "  g = f32[2,1,1,3] gather(x, c), offset_dims={1,2,3}, collapsed_slice_dims={}, "
+       "start_index_map={0,1,2}, index_vector_dim=1, slice_sizes={1,1,3}\n"
+       "  ROOT y = f32[2,3] reshape(g)\n",
+       "a.. a -> a."},
   };
 }
 

@@ -189,7 +189,14 @@ TEST_CASE("modules are related through moves and expansions, and not where these
                  {7, "start_index_map={0,1}", "start_index_map={1,0}"},
                  {8, "iota_dimension=0", "iota_dimension=1"},
                  {8, "concatenate(o, r)", "concatenate(r, o)"},
-                 {8, "to_apply=add", "to_apply=maximum"}});
+                 {8, "to_apply=add", "to_apply=maximum"},
+                 {9, "padding=0_0x0_1", "padding=0_0x1_0"},
+                 {9, "constant(0)", "constant(1)"},
+                 {9, "scatter_dims_to_operand_dims={0,1}", "scatter_dims_to_operand_dims={1,0}"},
+                 {9, "to_apply=add", "to_apply=maximum"},
+                 {10, "start_index_map={0,1}", "start_index_map={1,0}"},
+                 {11, "concatenate(o, r, n)", "concatenate(r, o, n)"},
+                 {11, "iota_dimension=0", "iota_dimension=1"}});
 }
 
 // What counts digits would divide by zero.

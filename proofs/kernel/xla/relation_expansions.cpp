@@ -38,40 +38,78 @@ bool is_zero(const FlatModule& flat, const Node& node) {
          trimmed(of->instruction->text) == "0";
 }
 
-/// Of a gather or scatter with these dimensions of the operand and of the indices as batches, and
-/// windows of `slices`.
-std::optional<Indices> indices_of(const FlatModule& flat, const Node& node, const Index& map,
-                                  const Index& slices, const Indices& old) {
-  const Instruction& instruction = *node.instruction;
-  const Index& operand = flat.nodes[node.operands[0]].shape.sizes;
+/// Components of vectors that are put together: an array, or zeros.
+struct Component {
+  std::optional<std::size_t> node;
+  std::size_t count = 0;
+};
+
+/// Those of a concatenation of vectors, or of vectors that are padded with zeros; none of any
+/// other.
+std::vector<Component> components_of(const FlatModule& flat, const Node& joined) {
+  std::vector<Component> all;
+  const auto count_of = [](const Shape& shape) {
+    return static_cast<std::size_t>(shape.sizes.back());
+  };
+  const std::int64_t vectors = std::ssize(joined.shape.sizes) - 1;
+  if (joined.instruction->opcode == "concatenate" &&
+      joined.instruction->numbers("dimensions") == Index{vectors}) {
+    for (const std::size_t each : joined.operands) {
+      const Shape& shape = flat.nodes[each].shape;
+      if (shape.sizes.empty()) return {};
+      all.push_back({each, count_of(shape)});
+    }
+  }
+  if (joined.instruction->opcode != "pad" || !is_zero(flat, flat.nodes[joined.operands.at(1)]))
+    return all;
+  const std::vector<Index> edges = edges_of(joined.instruction->attribute("padding"));
+  for (std::size_t k = 0; k < edges.size(); ++k) {
+    const std::int64_t low = edges[k].at(0), high = edges[k].at(1);
+    const bool is_last = static_cast<std::int64_t>(k) == vectors;
+    const bool is_apart = edges[k].size() > 2 && edges[k][2] != 0;
+    if (low < 0 || high < 0 || is_apart || (!is_last && (low != 0 || high != 0))) return {};
+    if (!is_last) continue;
+    all = {{std::nullopt, static_cast<std::size_t>(low)},
+           {joined.operands[0], count_of(flat.nodes[joined.operands[0]].shape)},
+           {std::nullopt, static_cast<std::size_t>(high)}};
+    std::erase_if(all, [](const Component& each) { return each.count == 0; });
+  }
+  return all;
+}
+
+/// The indices of a gather or scatter of these components and batches, as a list of vectors before
+/// it was reshaped; nothing where vectors are not along their last dimension.
+std::optional<Indices> vectors_of(const FlatModule& flat, const Node& node, const Index& map,
+                                  const Indices& old) {
   std::size_t number = node.operands[1];
   const auto sizes = [&](std::size_t each) -> const Index& { return flat.nodes[each].shape.sizes; };
-  const auto is_last = [&](std::int64_t dimension) {
-    return !sizes(number).empty() && dimension + 1 == std::ssize(sizes(number)) &&
-           sizes(number).back() == std::ssize(map);
-  };
-  if (map.empty() || !is_last(instruction.number("index_vector_dim", -1))) return std::nullopt;
+  if (map.empty() || sizes(number).empty() || sizes(number).back() != std::ssize(map) ||
+      node.instruction->number("index_vector_dim", -1) + 1 != std::ssize(sizes(number)))
+    return std::nullopt;
   const Node& last = flat.nodes[number];
   if (old.batching.empty() && last.instruction->opcode == "reshape" && last.operands.size() == 1) {
     const Index& from = sizes(last.operands[0]);
     if (!from.empty() && from.back() == std::ssize(map)) number = last.operands[0];
   }
-  const Indices as_it_is{number, map, old.batching, old.of_indices};
-  if (map.size() == 1) return as_it_is;
-  const Node& joined = flat.nodes[number];
-  if (joined.instruction->opcode != "concatenate" ||
-      joined.instruction->numbers("dimensions") != Index{std::ssize(joined.shape.sizes) - 1})
-    return old.batching.empty() ? std::nullopt : std::optional(as_it_is);
+  return Indices{number, map, old.batching, old.of_indices};
+}
+
+/// Of such vectors that are put together of data and others, with windows of `slices`, those of
+/// data alone; nothing where they are not.
+std::optional<Indices> of_data(const FlatModule& flat, const Node& node, const Index& slices,
+                               const Indices& vectors) {
+  const Index& operand = flat.nodes[node.operands[0]].shape.sizes;
+  const Index& map = vectors.mapped;
+  const Node& joined = flat.nodes[vectors.node];
+  const std::vector<Component> components = components_of(flat, joined);
+  if (map.size() == 1 || components.empty()) return std::nullopt;
   std::optional<Indices> result;
   std::vector<std::pair<std::int64_t, std::int64_t>> batches;
-  for (std::size_t k = 0; k < old.batching.size(); ++k)
-    batches.emplace_back(old.batching[k], old.of_indices.at(k));
+  for (std::size_t k = 0; k < vectors.batching.size(); ++k)
+    batches.emplace_back(vectors.batching[k], vectors.of_indices.at(k));
   Index single;  // indexed by zeros; of one index
   std::size_t at = 0;
-  for (const std::size_t each : joined.operands) {
-    const Node& part = flat.nodes[each];
-    if (part.shape.sizes.empty()) return std::nullopt;
-    const auto count = static_cast<std::size_t>(part.shape.sizes.back());
+  for (const auto& [each, count] : components) {
     if (at + count > map.size()) return std::nullopt;
     const Index mapped(map.begin() + static_cast<std::ptrdiff_t>(at),
                        map.begin() + static_cast<std::ptrdiff_t>(at + count));
@@ -80,9 +118,10 @@ std::optional<Indices> indices_of(const FlatModule& flat, const Node& node, cons
           return dimension < 0 || dimension >= std::ssize(operand);
         }))
       return std::nullopt;
-    const auto along =
-        count == 1 ? dimension_of_iota(part, element_of(operand, mapped[0])) : std::nullopt;
-    const bool is_all = is_zero(flat, part) &&
+    const auto along = each && count == 1
+                           ? dimension_of_iota(flat.nodes[*each], element_of(operand, mapped[0]))
+                           : std::nullopt;
+    const bool is_all = (!each || is_zero(flat, flat.nodes[*each])) &&
                         std::all_of(mapped.begin(), mapped.end(), [&](std::int64_t dimension) {
                           return element_of(slices, dimension) == element_of(operand, dimension);
                         });
@@ -93,15 +132,15 @@ std::optional<Indices> indices_of(const FlatModule& flat, const Node& node, cons
       for (const std::int64_t dimension : mapped) {
         if (element_of(operand, dimension) == 1) single.push_back(dimension);
       }
-    } else if (!result) {
-      result = Indices{each, mapped, {}, {}};
+    } else if (each && !result) {
+      result = Indices{*each, mapped, {}, {}};
     } else {
       return std::nullopt;
     }
   }
   if (!result || at != map.size()) return std::nullopt;
   // Such a dimension counts along any of one index.
-  const std::int64_t vectors = std::ssize(joined.shape.sizes) - 1;
+  const std::int64_t last = std::ssize(joined.shape.sizes) - 1;
   const auto is_free = [&](std::int64_t dimension) {
     return element_of(joined.shape.sizes, dimension) == 1 &&
            std::none_of(batches.begin(), batches.end(),
@@ -109,8 +148,8 @@ std::optional<Indices> indices_of(const FlatModule& flat, const Node& node, cons
   };
   for (const std::int64_t each : single) {
     std::int64_t free = 0;
-    while (free < vectors && !is_free(free)) ++free;
-    if (free >= vectors) return std::nullopt;
+    while (free < last && !is_free(free)) ++free;
+    if (free >= last) return std::nullopt;
     batches.emplace_back(each, free);
   }
   std::sort(batches.begin(), batches.end());
@@ -492,8 +531,9 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
     if (!contains(dropped, k) && !contains(batches.batching, k))
       slices[k] = element_of(windows.sizes, offsets.at(next++));
   }
-  const auto found = indices_of(flat, node, old.numbers(map_key), slices, batches);
+  auto found = vectors_of(flat, node, old.numbers(map_key), batches);
   if (!found) return std::nullopt;
+  if (auto data = of_data(flat, node, slices, *found)) found = std::move(data);
   for (const std::int64_t each : found->batching) {
     if (element_of(slices, each) != 1) return std::nullopt;
   }

@@ -143,7 +143,7 @@ std::size_t Tensors::make_moved(const Moved& moved) {
 std::optional<std::size_t> Tensors::make_moved_as(std::size_t number,
                                                   const std::vector<Digits>& dimensions) {
   Moved own = moved(number);
-  if (own.is_own && !is_one_of(at(number).form.opcode, {"broadcast", "reshape"})) {
+  if (own.is_own && at(number).form.opcode != "reshape" && !is_wide(number)) {
     own.dimensions = dimensions;
     return make_moved(own);
   }
