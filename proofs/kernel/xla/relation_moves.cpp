@@ -330,13 +330,16 @@ std::optional<std::vector<std::size_t>> Tensors::cut_moved(Moved& moved, const I
   Index changed = own;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     if (next[k] == sizes[k]) continue;
-    if (moved.dimensions[k].size() != 1 || next[k] < 2) return std::nullopt;
+    if (moved.dimensions[k].size() != 1 || next[k] < 1) return std::nullopt;
     const Digit& digit = moved.dimensions[k][0];
     along[k] = dimension_of(digit, own, strides);
     if (digit.stride != strides[along[k]] || digit.size != own[along[k]]) return std::nullopt;
     changed[along[k]] = next[k];
   }
   resize(moved.dimensions, own, changed);
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    if (next[k] == 1) moved.dimensions[k].clear();  // One index has no digit.
+  }
   return along;
 }
 
