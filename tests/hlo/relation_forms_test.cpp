@@ -369,5 +369,33 @@ TEST_CASE(
   CHECK(wide({0, 3}, {5, 4, 6, 2}) != wide({1, 3}, {4, 5, 6, 2}));
 }
 
+TEST_CASE("a slice ends behind its last element, one index of what is moved is one of it") {
+  Tensors tensors({});
+  const auto make = [&](const Form& form, const std::vector<std::size_t>& operands) {
+    return tensors.make(form, operands, "float").value();
+  };
+  const auto slice = [&](std::size_t x, const Index& from, const Index& to, const Index& by) {
+    return make({"slice", "", {from, to, by}}, {x});
+  };
+  const std::size_t x = tensors.input(0, shape_of("f32", {6, 2}));
+  CHECK(slice(x, {0, 0}, {6, 2}, {2, 1}) == slice(x, {0, 0}, {5, 2}, {2, 1}));
+  CHECK(slice(x, {0, 0}, {6, 2}, {2, 1}) != slice(x, {0, 0}, {4, 2}, {2, 1}));
+  CHECK(slice(x, {3, 0}, {5, 2}, {4, 1}) == slice(x, {3, 0}, {4, 2}, {1, 1}));
+  CHECK(slice(x, {3, 0}, {5, 2}, {4, 1}) != slice(x, {3, 0}, {5, 2}, {1, 1}));
+  const std::size_t turned = make({"transpose", "", {{1, 0}}}, {x});
+  CHECK(slice(turned, {0, 3}, {2, 4}, {1, 1}) ==
+        make({"transpose", "", {{1, 0}}}, {slice(x, {3, 0}, {4, 2}, {1, 1})}));
+  CHECK(slice(turned, {0, 3}, {2, 4}, {1, 1}) !=
+        make({"transpose", "", {{1, 0}}}, {slice(x, {2, 0}, {3, 2}, {1, 1})}));
+  // Nothing is between one element and others.
+  const std::size_t zero = tensors.scalar("0", type_called("f32"));
+  const auto pad = [&](std::size_t of, std::int64_t between) {
+    return make({"pad", "", {{1, 0}, {1, 0}, {between, 0}}}, {of, zero});
+  };
+  const std::size_t row = slice(x, {3, 0}, {4, 2}, {1, 1});
+  CHECK(pad(row, 1) == pad(row, 0));
+  CHECK(pad(x, 1) != pad(x, 0));
+}
+
 }  // namespace
 }  // namespace p2::hlo::small

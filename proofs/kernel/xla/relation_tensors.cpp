@@ -354,6 +354,13 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   if (opcode == "concatenate") {
     if (const auto simple = joined_slices(form, operands, kind)) return simple;
   }
+  if (opcode == "pad") {
+    Form plain = form;  // Nothing is between one element and others.
+    for (std::size_t k = 0; k < plain.numbers[2].size(); ++k) {
+      if (at(operands[0]).sizes.at(k) == 1) plain.numbers[2][k] = 0;
+    }
+    if (plain != form) return make(std::move(plain), operands, kind);
+  }
   if (is_one_of(opcode, {"concatenate", "pad", "reduce", "slice"})) {
     if (const auto simple = padded(form, operands, kind)) return simple;
   }
@@ -417,7 +424,18 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
       return make({"broadcast", "", {both, form.numbers[1]}}, x.operands, kind);
     }
   }
-  if (opcode == "slice" && sizes_of(form, {x.sizes}) == x.sizes) return operands[0];
+  if (opcode == "slice") {
+    // It ends behind its last element, and one element is no distance from the next.
+    const Index sizes = sizes_of(form, {x.sizes}).value();
+    if (sizes == x.sizes) return operands[0];
+    Form plain = form;
+    for (std::size_t k = 0; k < sizes.size() && !is_empty(sizes); ++k) {
+      std::int64_t& stride = plain.numbers[2][k];
+      if (sizes[k] == 1) stride = 1;
+      plain.numbers[1][k] = plain.numbers[0][k] + (sizes[k] - 1) * stride + 1;
+    }
+    if (plain != form) return make(std::move(plain), operands, kind);
+  }
   if (opcode == "slice" && x.form.opcode == "dot") return slice_of_dot(form, operands[0]);
   if (opcode == "slice" && x.form.opcode == "concatenate") {
     const auto along = static_cast<std::size_t>(x.form.numbers[0][0]);
