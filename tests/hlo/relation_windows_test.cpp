@@ -116,6 +116,18 @@ TEST_CASE("a search for greatest elements and a scatter are the select-and-scatt
   }
 }
 
+/// Elements of several windows are added up twice, which is not what is promised.
+TEST_CASE("a scatter that promises something of its indices is no select-and-scatter") {
+  const Windows& overlapping = kWindows[1];
+  const std::string before = selecting(overlapping, Scatter::Plain);
+  const std::string after = scattering(overlapping, Scatter::Plain);
+  for (const char* promise : {"unique_indices", "indices_are_sorted"}) {
+    CHECK_FALSE(
+        is_proved(before, replaced(after, "index_vector_dim=2, ",
+                                   "index_vector_dim=2, " + std::string(promise) + "=true, ")));
+  }
+}
+
 /// Execution on equal elements, of which the first is to be chosen, says that these differ.
 TEST_CASE("other searches and scatters are not") {
   const std::vector<std::pair<std::string, std::string>> changes = {

@@ -245,7 +245,7 @@ std::optional<Op> commutative_op(const Computation& computation);
 const Instruction* commutative_operation(const Computation& reducer, std::uint32_t result,
                                          const std::array<std::uint32_t, 2>& sides);
 /// Whether a function of two elements and their indices, which are -1 where there is none, has the
-/// first if it is greater or equal: relation_expansions.cpp.
+/// first if it is greater or equal: relation_windows.cpp.
 bool keeps_greatest(const Computation& function);
 /// In which order a reduction takes elements, or a scatter the updates of one, is left open. Where
 /// it decides what is computed in the module after, and in none before, they are not equal. A
