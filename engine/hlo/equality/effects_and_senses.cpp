@@ -219,8 +219,10 @@ class GreatestReducer {
   }
 
   /// Of a truth value; nothing where it depends on something else.
-  std::optional<bool> value(std::uint32_t at, const Case& given, std::int64_t count) const {
+  std::optional<bool> value(std::uint32_t at, const Case& given, std::int64_t count,
+                            int depth = 0) const {
     const Instruction& each = reducer_.instructions[at];
+    if (depth > 8) return std::nullopt;
     if (each.opcode == "compare" && each.operands.size() == 2) {
       const std::string& direction = each.attributes.direction;
       const std::int64_t first = parameter(each.operands[0]);
@@ -236,7 +238,7 @@ class GreatestReducer {
     }
     std::vector<bool> operands;
     for (const std::uint32_t operand : each.operands) {
-      const auto known = value(operand, given, count);
+      const auto known = value(operand, given, count, depth + 1);
       if (!known) return std::nullopt;
       operands.push_back(*known);
     }

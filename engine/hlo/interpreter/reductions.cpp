@@ -13,6 +13,7 @@
 #include "engine/hlo/interpreter/local_operations.h"
 #include "engine/hlo/interpreter/numbers.h"
 #include "engine/hlo/interpreter/ranges.h"
+#include "engine/hlo/operations.h"
 
 namespace p2::hlo::interpreter {
 
@@ -255,10 +256,10 @@ auto LocalOperations<A>::select_and_scatter(const Instruction& instruction,
   require(shape.sizes == from.shape.sizes && source.shape.sizes.size() == shape.sizes.size() &&
               operands[2]->array.cells->size() == 1,
           instruction, "its shapes");
-  if constexpr (A::kMayRound) {
-    // In which order what several windows give to one element is added up is left open.
-    if (arithmetic_.rounds(shape.type)) return opaque(instruction, operands, 0);
-  }
+  // In which order what several windows give to one element is combined is left open.
+  bool is_open = !is_free_of_order(module_.computations[instruction.called[1]]);
+  if constexpr (A::kMayRound) is_open = is_open || arithmetic_.rounds(shape.type);
+  if (is_open) return opaque(instruction, operands, 0);
   const std::vector<WindowDimension> window = window_of(instruction, shape.sizes.size());
   const Index strides = strides_of(shape.sizes);
   const ElementType truth = *ElementType::from_xla("pred");
