@@ -19,6 +19,7 @@
 #include "engine/hlo/collective.h"
 #include "engine/hlo/equality/comparison.h"
 #include "engine/hlo/equality/decisions.h"
+#include "engine/hlo/interpreter/array.h"
 #include "engine/hlo/interpreter/dimension_numbers.h"
 #include "engine/hlo/interpreter/execution.h"
 #include "engine/hlo/interpreter/numbers.h"

@@ -106,8 +106,6 @@ bool is_zero_constant(const Term& a) { return a.low == 0 && a.high == 0; }
 /// Of Term::selection; beyond it, selections are uninterpreted functions.
 constexpr std::uint8_t kMaxSelections = 250;
 
-bool is_infinite_constant(const Term& a) { return a.low == a.high && std::isinf(a.low); }
-
 }  // namespace
 
 std::uint64_t Algebra::hash(std::uint64_t state, std::uint64_t value) {
@@ -143,6 +141,11 @@ Term Algebra::unreal_term(std::uint64_t state) {
   Term term = drawn_term(state, -kInfinity, kInfinity);
   term.unreal = true;
   return term;
+}
+
+Term Algebra::unreal_pair(std::uint64_t operation, const Term& a, const Term& b) {
+  const auto [least, most] = std::minmax(a.value, b.value);
+  return unreal_term(hash(hash(operation, least), most));
 }
 
 Term Algebra::number(double value) {
@@ -254,7 +257,7 @@ Term Algebra::function(std::string_view name, std::span<const Term> operands, El
     unreal = unreal || operand.unreal;
   }
   Term term = drawn_term(state, -kInfinity, kInfinity);
-  term.unreal = unreal && type.is_float() && name != "choose";
+  term.unreal = unreal && type.is_float();
   if (type.is_float()) return term;
   term.nan = false;
   const std::uint64_t none[] = {0};
@@ -269,17 +272,15 @@ Term Algebra::unknown_function(Element code, ElementType type, std::span<const T
   std::uint64_t state = hash(hash(0xE1, static_cast<std::uint64_t>(code)), type.index());
   if (type.is_float()) state = hash(0xE1, static_cast<std::uint64_t>(code));
   bool nan = false;
-  const bool is_root = code == Element::Sqrt || code == Element::Rsqrt || code == Element::Log ||
-                       code == Element::Power;
+  const bool is_root = code == Element::Sqrt || code == Element::Log || code == Element::Power;
   const Term& first = operands[0];
   bool unreal = (is_root && first.high <= 0 && !first.nan && first.value != 0) ||
                 (is_root && code != Element::Sqrt && first.value == 0) ||
                 (code == Element::Remainder && operands[1].value == 0);
-  const bool is_choice = code == Element::Select;  // a number for some inputs, where one of both is
   for (const Term& operand : operands) {
     state = hash(state, operand.value);
     nan = nan || operand.nan;
-    unreal = unreal || (operand.unreal && !is_choice);
+    unreal = unreal || operand.unreal;
   }
   Term term = drawn_term(state, low, high);
   term.nan = type.is_float() && (term.nan || nan);
@@ -368,10 +369,7 @@ Term Algebra::simple_sum(const Term& a, const Term& b, ElementType type) {
     const Term& other = first ? b : a;
     return unreal_term(hash(hash(0x23, first ? a.value : b.value), other.value));
   }
-  if (a.unreal || b.unreal) {
-    const auto [least, most] = std::minmax(a.value, b.value);
-    return unreal_term(hash(hash(0x27, least), most));
-  }
+  if (a.unreal || b.unreal) return unreal_pair(0x27, a, b);
   const auto x = known_real(a);
   const auto y = known_real(b);
   Term all = plain_sum(a, b);
@@ -443,10 +441,7 @@ Term Algebra::product(const Term& a, const Term& b, ElementType type) {
     if (other.high < 0) return negated(infinite);
     return unreal_term(hash(hash(0x21, infinite.value), other.value));
   }
-  if (a.unreal || b.unreal) {
-    const auto [least, most] = std::minmax(a.value, b.value);
-    return unreal_term(hash(hash(0x28, least), most));
-  }
+  if (a.unreal || b.unreal) return unreal_pair(0x28, a, b);
   if (piecewise(a) != nullptr || piecewise(b) != nullptr) {
     const auto of_pieces = [](const std::vector<Term>& values) {
       const bool zero = is_zero_constant(values[0]) || is_zero_constant(values[1]);

@@ -75,6 +75,9 @@ class ValueTable {
 
 /// Whether it is the same number for all inputs; whether that is 0.
 inline bool is_constant(const Term& term) { return term.low == term.high; }
+inline bool is_infinite_constant(const Term& term) {
+  return is_constant(term) && std::isinf(term.low);
+}
 inline bool is_zero(const Term& term) { return term.low == 0 && term.high == 0; }
 
 /// Random interpretation (Gulwani and Necula, POPL 2003): arithmetic on the real functions that the
@@ -217,8 +220,9 @@ class Algebra {
   Term number(double value);
   bool is_nan_constant(const Term& a);
   Term drawn_term(std::uint64_t state, double low, double high);
-  /// Infinite or NaN.
+  /// Infinite or NaN; of two operands, whose order does not matter.
   Term unreal_term(std::uint64_t state);
+  Term unreal_pair(std::uint64_t operation, const Term& a, const Term& b);
   Term real_constant_term(double value, ElementType type);
   static Term plain_negated(const Term& a);
   static Term plain_sum(const Term& a, const Term& b);

@@ -15,6 +15,9 @@ constexpr double kLargestPower = 64;
 
 bool has_bounds(const Term& a) { return !a.nan && std::isfinite(a.low) && std::isfinite(a.high); }
 
+/// Infinite or NaN for almost all inputs; not the constant, which is more or less than all others.
+bool is_no_number(const Term& term) { return term.unreal && !is_infinite_constant(term); }
+
 }  // namespace
 
 Term Algebra::complement(const Term& a) {
@@ -68,13 +71,7 @@ Term Algebra::maximum_of(std::vector<Term> members, bool nan) {
 }
 
 Term Algebra::maximum(const Term& a, const Term& b) {
-  const auto is_unreal = [](const Term& term) {
-    return term.unreal && !is_infinite_constant(term);
-  };
-  if (is_unreal(a) || is_unreal(b)) {
-    const auto [least, most] = std::minmax(a.value, b.value);
-    return unreal_term(hash(hash(0x2A, least), most));
-  }
+  if (is_no_number(a) || is_no_number(b)) return unreal_pair(0x2A, a, b);
   if (a.value == b.value || a.high <= b.low) return b;
   if (b.high <= a.low) return a;
   std::vector<Term> members;
@@ -183,10 +180,10 @@ Term Algebra::compare(const ElementOperation& operation, const Term& x, const Te
     const Term parts[] = {a, b};  // a zero has no sign, at which this order looks
     return function(fmt::format("signs {}", static_cast<int>(direction)), parts, operation.to);
   }
-  const auto is_unreal = [&](const Term& term) {
-    return term.unreal && !is_infinite_constant(term) && !is_nan_constant(term);
+  const auto is_open = [&](const Term& term) {
+    return is_no_number(term) && !is_nan_constant(term);
   };
-  if (real && (is_unreal(a) || is_unreal(b))) {
+  if (real && (is_open(a) || is_open(b))) {
     // NaN is neither equal to itself, nor less or more.
     const Term parts[] = {a, b};
     return function(fmt::format("compare {}", static_cast<int>(direction)), parts, operation.to);
@@ -274,19 +271,26 @@ Term Algebra::select(const Term& condition, const Term& yes, const Term& no, Ele
   const Term other = complement(condition);
   const bool swap = other.value < condition.value;
   const Term parts[] = {swap ? other : condition, swap ? no : yes, swap ? yes : no};
-  return unknown_function(Element::Select, type, parts, low, high);
+  Term chosen = unknown_function(Element::Select, type, parts, low, high);
+  chosen.unreal = false;  // a number for some inputs, where one of both is
+  return chosen;
 }
 
 /// choices[0] + Σ [index > k] (choices[k + 1] − choices[k]).
 Term Algebra::choose(const Term& index, ElementType index_type, std::span<const Term> choices,
                      ElementType type) {
   const Term place = unwrapped(index, index_type);
+  const auto unknown = [&] {
+    std::vector<Term> all = {place};
+    all.insert(all.end(), choices.begin(), choices.end());
+    Term chosen = function("choose", all, type);
+    chosen.unreal = false;  // a number for some inputs, where one of all is
+    return chosen;
+  };
   if (!is_constant(place) && rounds(type)) {
     const auto other = [&](const Term& choice) { return choice.value != choices[0].value; };
     if (std::none_of(choices.begin(), choices.end(), other)) return choices[0];
-    std::vector<Term> all = {place};
-    all.insert(all.end(), choices.begin(), choices.end());
-    return function("choose", all, type);
+    return unknown();
   }
   if (is_constant(place)) {
     const double last = static_cast<double>(choices.size() - 1);
@@ -301,11 +305,7 @@ Term Algebra::choose(const Term& index, ElementType index_type, std::span<const 
     high = std::max(high, choice.high);
     bounded = bounded && has_bounds(choice);
   }
-  if (!bounded) {
-    std::vector<Term> all = {place};
-    all.insert(all.end(), choices.begin(), choices.end());
-    return function("choose", all, type);
-  }
+  if (!bounded) return unknown();
   Term all = choices[0];
   for (std::size_t k = 0; k + 1 < choices.size(); ++k) {
     const Term step = positive(sum(place, number(-static_cast<double>(k)), index_type));

@@ -114,6 +114,8 @@ class LocalOperations {
   Tree dynamic_update_slice(const Instruction& instruction, const Operands& operands);
   Tree symbolic_slice(const Instruction& instruction, const Operands& operands);
   Tree reduce(const Instruction& instruction, const Operands& operands);
+  Tree arrays(const Instruction& instruction, const std::vector<Cells>& elements,
+              const Operands& operands);
   Tree reduce_window(const Instruction& instruction, const Operands& operands);
   Tree select_and_scatter(const Instruction& instruction, const Operands& operands);
   Tree dot(const Instruction& instruction, const Operands& operands);

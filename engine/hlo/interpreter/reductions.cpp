@@ -151,11 +151,19 @@ auto LocalOperations<A>::reduce(const Instruction& instruction, const Operands& 
       total = {*arithmetic_.extremum(*binary(instruction.called[0]), initial[0], total)};
     }
   }
+  return arrays(instruction, totals, operands);
+}
+
+/// The results of an instruction, of which `elements` has one of each after the other.
+template <typename A>
+auto LocalOperations<A>::arrays(const Instruction& instruction, const std::vector<Cells>& elements,
+                                const Operands& operands) -> Tree {
+  const std::vector<ArrayShape> shapes = instruction.shape.arrays();
   Tree result;
   result.is_tuple = instruction.shape.is_tuple;
-  for (std::size_t k = 0; k < count; ++k) {
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
     Cells cells;
-    for (const Cells& total : totals) cells.push_back(total[k]);
+    for (const Cells& each : elements) cells.push_back(each[k]);
     Tree part = array(shapes[k], std::move(cells), operands);
     if (!result.is_tuple) return part;
     result.parts.push_back(std::move(part));
@@ -212,12 +220,13 @@ auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Ope
   }
   const std::vector<WindowDimension> window = window_of(instruction, from.sizes.size());
   const Index strides = strides_of(from.sizes);
+  const Index sizes = sizes_of(window);
   const bool listed = is_ordered(instruction, operands);
-  std::vector<Cells> results(count);
+  std::vector<Cells> totals;
   Cells elements(count);
   for_each_index(shapes[0].sizes, [&](const Index& index) {
     Cells total = listed ? Cells() : initial;
-    for_each_index(sizes_of(window), [&](const Index& at) {
+    for_each_index(sizes, [&](const Index& at) {
       work_.spend(1);
       const auto element = element_of_window(window, index, at, from.sizes, strides);
       if (!element) {
@@ -232,16 +241,9 @@ auto LocalOperations<A>::reduce_window(const Instruction& instruction, const Ope
       }
     });
     if (listed) total = reduced_list(instruction, total, initial, types);
-    for (std::size_t k = 0; k < count; ++k) results[k].push_back(total[k]);
+    totals.push_back(std::move(total));
   });
-  Tree result;
-  result.is_tuple = instruction.shape.is_tuple;
-  for (std::size_t k = 0; k < count; ++k) {
-    Tree part = array(shapes[k], std::move(results[k]), operands);
-    if (!result.is_tuple) return part;
-    result.parts.push_back(std::move(part));
-  }
-  return result;
+  return arrays(instruction, totals, operands);
 }
 
 /// Of every window the source is added, by the scatter function, to the element that the select
@@ -262,7 +264,9 @@ auto LocalOperations<A>::select_and_scatter(const Instruction& instruction,
   if (is_open) return opaque(instruction, operands, 0);
   const std::vector<WindowDimension> window = window_of(instruction, shape.sizes.size());
   const Index strides = strides_of(shape.sizes);
+  const Index sizes = sizes_of(window);
   const ElementType truth = *ElementType::from_xla("pred");
+  const Cell always = arithmetic_.integer(1, truth);
   const auto choice = [&](const Cell& condition, const Cell& yes, const Cell& no,
                           ElementType type) {
     return apply({Element::Select, {}, type, type, {}}, {condition, yes, no});
@@ -272,14 +276,13 @@ auto LocalOperations<A>::select_and_scatter(const Instruction& instruction,
   for_each_index(source.shape.sizes, [&](const Index& index) {
     std::vector<std::pair<std::int64_t, Cell>> kept;  // elements, and whether each is kept
     Cell best;
-    for_each_index(sizes_of(window), [&](const Index& at) {
+    for_each_index(sizes, [&](const Index& at) {
       work_.spend(1);
       const auto element = element_of_window(window, index, at, shape.sizes, strides);
       if (!element) return;
       const Cell& own = from.at(*element);
-      const Cell yes = arithmetic_.integer(1, truth);
       if (kept.empty()) {
-        kept.emplace_back(*element, yes);
+        kept.emplace_back(*element, always);
         best = own;
         return;
       }
@@ -291,7 +294,7 @@ auto LocalOperations<A>::select_and_scatter(const Instruction& instruction,
       for (auto& [other, is_kept] : kept)
         is_kept = apply({Element::And, {}, truth, truth, {}}, {is_kept, keeps});
       kept.emplace_back(*element,
-                        known ? yes : apply({Element::Not, {}, truth, truth, {}}, {keeps}));
+                        known ? always : apply({Element::Not, {}, truth, truth, {}}, {keeps}));
       best = known ? own : choice(keeps, best, own, from.shape.type);
     });
     const Cell& given = source.at(next++);

@@ -104,6 +104,9 @@ std::optional<std::size_t> add_selecting_scatter(FlatModule& flat, const Node& n
 std::optional<std::size_t> add_grouped_convolution(FlatModule& flat, const Node& node,
                                                    const AddNode& add);
 
+/// Whether an instruction is a constant that changes nothing where `op` combines it with others.
+bool is_neutral_to(const std::optional<Op>& op, const Instruction& constant);
+
 /// Of windows of what is padded by the operation's neutral element, between elements, too, along
 /// dimensions along which windows are one element apart, the same of what a pad makes; added by
 /// `add`. Nothing for any other.

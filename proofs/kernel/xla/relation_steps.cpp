@@ -98,6 +98,8 @@ class Selection {
   const Computation& computation_;
 };
 
+}  // namespace
+
 bool is_neutral_to(const std::optional<Op>& op, const Instruction& constant) {
   const std::string text(trimmed(constant.text));
   const bool is_float = constant.shape.type.is_float();
@@ -108,52 +110,6 @@ bool is_neutral_to(const std::optional<Op>& op, const Instruction& constant) {
           (op == Op::And && text == "true" && is_truth) ||
           (op == Op::Maximum && text == "-inf" && is_float) ||
           (op == Op::Minimum && text == "inf" && is_float));
-}
-
-}  // namespace
-
-std::optional<std::size_t> add_padded_windows(FlatModule& flat, const Node& node,
-                                              const AddNode& add) {
-  if (node.operands.size() != 2 || node.shape.is_tuple) return std::nullopt;
-  const Node x = flat.nodes[node.operands[0]];
-  const auto window = window_of(*node.instruction, x.shape.sizes.size());
-  const bool is_neutral = is_neutral_to(reducer_of(flat.module, *node.instruction),
-                                        *flat.nodes[node.operands[1]].instruction);
-  if (!is_neutral || node.shape.sizes.size() != window.size()) return std::nullopt;
-  Instruction pad = *node.instruction;
-  Instruction windows = *node.instruction;
-  pad.opcode = "pad";
-  pad.shape = x.shape;
-  pad.attributes = {};
-  std::string padding, sizes, strides, holes;
-  bool is_padded = false, is_strided = false, has_holes = false;
-  for (std::size_t k = 0; k < window.size(); ++k) {
-    const WindowDimension& each = window[k];
-    const bool has_more = each.low > 0 || each.high > 0 || each.base_dilation > 1;
-    // Windows side by side, padded, may be the first step of a reduction in two.
-    if (each.is_reversed || each.low < 0 || each.high < 0 || (has_more && each.stride != 1))
-      return std::nullopt;
-    is_padded = is_padded || has_more;
-    is_strided = is_strided || each.stride != 1;
-    has_holes = has_holes || each.window_dilation != 1;
-    const std::string cross = k == 0 ? "" : "x";
-    padding += cross + std::to_string(each.low) + "_" + std::to_string(each.high) + "_" +
-               std::to_string(each.base_dilation - 1);
-    sizes += cross + std::to_string(each.size);
-    strides += cross + std::to_string(each.stride);
-    holes += cross + std::to_string(each.window_dilation);
-    std::int64_t& size = pad.shape.sizes[k];
-    if (node.shape.sizes[k] != each.positions(size)) return std::nullopt;
-    size = (size == 0 ? 0 : (size - 1) * each.base_dilation + 1) + each.low + each.high;
-  }
-  if (!is_padded) return std::nullopt;
-  pad.attributes.set("padding", padding);
-  windows.attributes.set("window", "{size=" + sizes + (is_strided ? " stride=" + strides : "") +
-                                       (has_holes ? " rhs_dilate=" + holes : "") + "}");
-  Node padded = written(flat, node, std::move(pad));
-  Node result = written(flat, node, std::move(windows));
-  result.operands[0] = add(std::move(padded));
-  return add(std::move(result));
 }
 
 std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& node,

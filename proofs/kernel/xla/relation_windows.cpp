@@ -1,6 +1,6 @@
 // What a compiler expands of operations with windows is taken together again: select-and-scatter,
 // of which a window's choice and the scatter are two operations; and convolutions of groups, of
-// which all pairs are computed and those of one group added up.
+// which all pairs are computed and those of one group added up. What windows pad is a pad.
 
 #include <algorithm>
 #include <numeric>
@@ -98,11 +98,6 @@ bool is_integer(const Node& node, std::string_view text) {
          trimmed(node.instruction->text) == text;
 }
 
-bool is_zero_number(const Node& node) {
-  return node.instruction->opcode == "constant" && node.shape.sizes.empty() &&
-         node.shape.type.is_float() && trimmed(node.instruction->text) == "0";
-}
-
 /// Of vectors of indices, along the last dimension, of the first of the greatest elements of
 /// windows, the reduce-window that finds them.
 std::optional<Node> choice_of(const FlatModule& flat, std::size_t indices, std::size_t rank) {
@@ -155,7 +150,7 @@ Instruction selecting(const Instruction& like, const std::string& window,
   Instruction one = like;
   one.opcode = "select-and-scatter";
   one.attributes = {};
-  one.attributes.set("direction", "GE");
+  one.attributes.set("selects", "GE");  // which is not read from any text
   one.attributes.set("scatter", scatter);
   one.attributes.set("window", window);
   return one;
@@ -247,7 +242,7 @@ std::optional<std::size_t> add_grouped_convolution(FlatModule& flat, const Node&
   const auto node_of = [&](std::size_t number) -> const Node& { return flat.nodes[number]; };
   if (node.operands.size() != 2 || node.shape.is_tuple ||
       reducer_of(flat.module, *node.instruction) != Op::Add ||
-      !is_zero_number(node_of(node.operands[1])))
+      !is_neutral_to(Op::Add, *node_of(node.operands[1]).instruction))
     return std::nullopt;
   const Node select = node_of(node.operands[0]);
   if (select.instruction->opcode != "select" || select.operands.size() != 3) return std::nullopt;
@@ -284,7 +279,7 @@ std::optional<std::size_t> add_grouped_convolution(FlatModule& flat, const Node&
   }
   const Node& zeros = node_of(select.operands[2]);
   if (!is_counted || !other || zeros.instruction->opcode != "broadcast" ||
-      !is_zero_number(node_of(zeros.operands.at(0))))
+      !is_neutral_to(Op::Add, *node_of(zeros.operands.at(0)).instruction))
     return std::nullopt;
   Index order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -320,6 +315,50 @@ std::optional<std::size_t> add_grouped_convolution(FlatModule& flat, const Node&
   Node turned = written(flat, node, std::move(turn));
   turned.operands = {result};
   return add(std::move(turned));
+}
+
+std::optional<std::size_t> add_padded_windows(FlatModule& flat, const Node& node,
+                                              const AddNode& add) {
+  if (node.operands.size() != 2 || node.shape.is_tuple) return std::nullopt;
+  const Node x = flat.nodes[node.operands[0]];
+  const auto window = window_of(*node.instruction, x.shape.sizes.size());
+  const bool is_neutral = is_neutral_to(reducer_of(flat.module, *node.instruction),
+                                        *flat.nodes[node.operands[1]].instruction);
+  if (!is_neutral || node.shape.sizes.size() != window.size()) return std::nullopt;
+  Instruction pad = *node.instruction;
+  Instruction windows = *node.instruction;
+  pad.opcode = "pad";
+  pad.shape = x.shape;
+  pad.attributes = {};
+  std::string padding, sizes, strides, holes;
+  bool is_padded = false, is_strided = false, has_holes = false;
+  for (std::size_t k = 0; k < window.size(); ++k) {
+    const WindowDimension& each = window[k];
+    const bool has_more = each.low > 0 || each.high > 0 || each.base_dilation > 1;
+    // Windows side by side, padded, may be the first step of a reduction in two.
+    if (each.is_reversed || each.low < 0 || each.high < 0 || (has_more && each.stride != 1))
+      return std::nullopt;
+    is_padded = is_padded || has_more;
+    is_strided = is_strided || each.stride != 1;
+    has_holes = has_holes || each.window_dilation != 1;
+    const std::string cross = k == 0 ? "" : "x";
+    padding += cross + std::to_string(each.low) + "_" + std::to_string(each.high) + "_" +
+               std::to_string(each.base_dilation - 1);
+    sizes += cross + std::to_string(each.size);
+    strides += cross + std::to_string(each.stride);
+    holes += cross + std::to_string(each.window_dilation);
+    std::int64_t& size = pad.shape.sizes[k];
+    if (node.shape.sizes[k] != each.positions(size)) return std::nullopt;
+    size = (size == 0 ? 0 : (size - 1) * each.base_dilation + 1) + each.low + each.high;
+  }
+  if (!is_padded) return std::nullopt;
+  pad.attributes.set("padding", padding);
+  windows.attributes.set("window", "{size=" + sizes + (is_strided ? " stride=" + strides : "") +
+                                       (has_holes ? " rhs_dilate=" + holes : "") + "}");
+  Node padded = written(flat, node, std::move(pad));
+  Node result = written(flat, node, std::move(windows));
+  result.operands[0] = add(std::move(padded));
+  return add(std::move(result));
 }
 
 }  // namespace p2::kernel::xla
