@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "engine/hlo/interpreter/algebra.h"
+#include "engine/hlo/interpreter/execution.h"
 #include "engine/hlo/interpreter/execution_tensors.h"
 #include "tests/hlo/modules.h"
 
@@ -224,6 +226,34 @@ TEST_CASE("inputs that are larger than a limit are not made") {
                     LimitReached);
   }
   CHECK(resident_memory() < *limits.memory_bytes);
+}
+
+TEST_CASE("the products of a convolution and the elements of windows are operations") {
+  const auto operations = [](const std::string& lines) {
+    return estimated_operations(*module_of(module_text(lines, 1)), {1, 1}) - 4;  // of the reducers
+  };
+  CHECK(operations("  x = f32[1,8,8,4] parameter(0)\n  k = f32[3,3,4,16] parameter(1)\n"
+                   "  ROOT r = f32[1,8,8,16] convolution(x, k), window={size=3x3 pad=1_1x1_1}, "
+                   "dim_labels=b01f_01io->b01f\n") == 256 + 576 + 1024 * (1 + 36));
+  CHECK(operations("  x = f32[8] parameter(0)\n  z = f32[] constant(0)\n"
+                   "  ROOT r = f32[4] reduce-window(x, z), window={size=2 stride=2}, "
+                   "to_apply=add\n") == 8 + 1 + 4 * (1 + 2));
+}
+
+TEST_CASE("a wrong convolution of many products is refuted on numbers") {
+  const auto sum = [](const char* factor) {
+    return fmt::format(
+        "  x = f32[8,32,32,16] parameter(0)\n  k = f32[3,3,16,32] parameter(1)\n"
+        "  c = f32[8,32,32,32] convolution(x, k), window={{size=3x3 pad=1_1x1_1}}, "
+        "dim_labels=b01f_01io->b01f\n  u = f32[8,32,32,32] custom-call(c), "
+        "custom_call_target=\"f\"\n  z = f32[] constant(0)\n  s = f32[] reduce(c, "
+        "z), dimensions={{0,1,2,3}}, to_apply=add\n  f = f32[] constant({})\n  t = "
+        "f32[] multiply(s, f)\n  ROOT r = (f32[], f32[8,32,32,32]) tuple(t, u)\n",
+        factor);
+  };
+  const ModuleDecision found = compared(module_text(sum("1"), 1), module_text(sum("1.01"), 1));
+  CHECK(summary(found) == "invalid value");
+  CHECK(found.uninterpreted == std::vector<std::string>{"custom-call"});
 }
 
 }  // namespace p2::hlo

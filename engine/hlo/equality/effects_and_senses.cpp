@@ -542,7 +542,7 @@ void accept_if_bitwise_equal(ModuleDecision& decision, const Module& before, con
   if (decision.outcome != Outcome::Refuted || !of_values) return;
   if (sums_inputs(before) && sums_inputs(after)) return;
   ModuleDecision strict = decide_rounded(before, after, decision.devices, relation,
-                                         FloatEquality::Bitwise, kMaxOperations, limits);
+                                         FloatEquality::Bitwise, kExecutedFirst, limits);
   if (strict.outcome != Outcome::Established) return;
   strict.equality = FloatEquality::Bitwise;
   decision = std::move(strict);

@@ -493,6 +493,7 @@ class BlockExecution {
     if (draw.has_small_tails) {
       text += ", at indices other than the first of an iota times 2^-4";
     }
+    if (blocks_.words.empty()) return text;  // every index is a block of its own
     return text + fmt::format(", all alike in blocks of indices (dimensions of size {} blocks)",
                               blocks_.words);
   }

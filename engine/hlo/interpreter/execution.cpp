@@ -11,6 +11,7 @@
 #include <functional>
 #include <future>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -51,6 +52,9 @@ using interpreter::Work;
 
 /// Modules of more operations on elements are executed on one draw of numbers only.
 constexpr double kLargeOperations = 3e7;
+/// Where modules of more operations differ on numbers by more than rounding, they are not also
+/// interpreted.
+constexpr double kMaxInterpretedAgain = 1e7;
 /// How often a wait looks whether it is cancelled.
 constexpr std::chrono::milliseconds kCancellationInterval{20};
 /// With more values, no instruction is named at which modules differ.
@@ -97,8 +101,9 @@ class ExecutionComparison {
     return decision_.outcome == Outcome::Refuted;
   }
 
-  /// Numbers refute in this thread while another one interprets.
-  ModuleDecision decide(std::size_t draws) {
+  /// Numbers refute in this thread while another one interprets: to its end, if the modules take no
+  /// more than kMaxInterpretedAgain operations or what numbers show may be an effect of rounding.
+  ModuleDecision decide(std::size_t draws, double operations) {
     std::atomic<bool> cancelled = false;
     Limits limits = limits_;
     limits.cancelled = &cancelled;
@@ -130,6 +135,17 @@ class ExecutionComparison {
       cancelled = true;
       finish();
       throw;
+    }
+    if (decision_.outcome == Outcome::Refuted && !decision_.violation->of_infinities &&
+        operations > kMaxInterpretedAgain) {
+      cancelled = true;
+      finish();
+      Interpretation of_numbers;
+      add_uninterpreted(opaque_, of_numbers);
+      decision_.uninterpreted = of_numbers.uninterpreted;
+      decision_.interpreter = Outcome::Refuted;
+      decision_.symbolic = Outcome::Undecided;
+      return decision_;
     }
     if (decision_.outcome != Outcome::Refuted && rounded_difference_) {
       decision_.outcome = Outcome::Refuted;
@@ -328,9 +344,8 @@ class ExecutionComparison {
   template <typename A, typename Visit>
   void visit_numbers(A& arithmetic, const Draw& draw, std::uint64_t seed, const Visit& visit) {
     Work work(limits_, draw.any_magnitude ? most_ / 16 : most_);
-    OpaqueInstructions opaque;
-    const auto first = outputs(arithmetic, before_, relation_.before, draw, seed, work, opaque);
-    const auto second = outputs(arithmetic, after_, relation_.after, draw, seed, work, opaque);
+    const auto first = outputs(arithmetic, before_, relation_.before, draw, seed, work, opaque_);
+    const auto second = outputs(arithmetic, after_, relation_.after, draw, seed, work, opaque_);
     const OutputPairs pairs(arithmetic, devices_, relation_);
     double largest = 0;
     std::size_t of_output = SIZE_MAX;
@@ -498,11 +513,37 @@ class ExecutionComparison {
   double tolerance_;
   const interpreter::GivenInputs* given_ = nullptr;  ///< for the execution that runs
   ModuleDecision decision_;
+  OpaqueInstructions opaque_ = {};  ///< met by executions on numbers
   bool met_infinite_errors_ = false;
   std::optional<Difference> rounded_difference_ = {};  ///< that may_be_rounding, if no other is met
 };
 
 }  // namespace
+
+double elements_per_result(const Computation& computation, const Instruction& instruction) {
+  const bool slides =
+      instruction.opcode == "reduce-window" || instruction.opcode == "select-and-scatter";
+  if (!slides && instruction.opcode != "convolution") return 0;
+  if (instruction.shape.is_tuple) return 0;
+  const auto product = [](double all, std::int64_t size) {
+    return all * static_cast<double>(size);
+  };
+  std::vector<std::int64_t> sizes;
+  try {
+    if (slides) {
+      const std::size_t rank = instruction.shape.array.sizes.size();
+      for (const auto& each : interpreter::window_of(instruction, rank)) sizes.push_back(each.size);
+    } else if (instruction.operands.size() == 2) {
+      sizes = computation.instructions[instruction.operands[1]].shape.array.sizes;
+      const auto numbers = interpreter::convolution_dimensions(instruction);
+      const auto outputs = static_cast<std::size_t>(numbers.kernel_output);
+      if (outputs < sizes.size()) sizes[outputs] = 1;
+    }
+  } catch (const InputError&) {  // execution says what is not understood
+    return 0;
+  }
+  return std::accumulate(sizes.begin(), sizes.end(), 1.0, product);
+}
 
 double estimated_operations(const Module& module, const Devices& devices) {
   double all = 0;
@@ -522,7 +563,7 @@ ModuleDecision compare_by_execution(const Module& before, const Module& after,
                                     double operations, std::uint64_t most, const Limits& limits) {
   return unless_not_understood(before, after, devices, [&] {
     return ExecutionComparison(before, after, devices, relation, most, limits)
-        .decide(operations > kLargeOperations ? 1 : draws_of(relation));
+        .decide(operations > kLargeOperations ? 1 : draws_of(relation), operations);
   });
 }
 

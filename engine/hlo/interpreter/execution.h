@@ -12,9 +12,13 @@
 
 namespace p2::hlo {
 
+/// How many elements of operands an element of a convolution, a reduction of windows or a
+/// select-and-scatter is computed from; 0 of any other instruction.
+double elements_per_result(const Computation& computation, const Instruction& instruction);
+
 /// An estimate of the operations on elements that executing a computation of a module on all
-/// devices takes: the elements of every result, and the products of dots. `elements(i)`: those of
-/// the result of its i-th instruction.
+/// devices takes: the elements of every result, the products of dots and convolutions, and the
+/// elements of windows. `elements(i)`: those of the result of its i-th instruction.
 template <typename Elements>
 double estimated_operations(const Module& module, const Computation& computation,
                             const Devices& devices, const Elements& elements) {
@@ -25,6 +29,8 @@ double estimated_operations(const Module& module, const Computation& computation
     double own = elements(i);
     if (instruction.opcode == "dot" && instruction.operands.size() == 2) {
       own += std::sqrt(own * elements(instruction.operands[0]) * elements(instruction.operands[1]));
+    } else {
+      own *= 1 + elements_per_result(computation, instruction);
     }
     const bool is_of_program = is_linked && instruction.program != kEveryProgram;
     const std::size_t runs = is_of_program ? module.programs[instruction.program].devices.size()
