@@ -2,12 +2,17 @@
 // strings. (Each was read by jaxlib's parser.) Neither the engines nor p2-check may take them for
 // what they are not.
 
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "proofs/kernel/xla/module.h"
 #include "tests/hlo/modules.h"
 
 namespace p2::hlo {
@@ -237,6 +242,81 @@ TEST_CASE("computations that differ in where their arrays lie are not the same")
   };
   CHECK(is_taken_for_equal(applied("1,0"), applied("1,0")));
   CHECK_FALSE(is_taken_for_equal(applied("1,0"), applied("0,1")));
+}
+
+/// What p2-check reads of an instruction, in words.
+std::string words_of(const kernel::xla::Instruction& each) {
+  std::string text = fmt::format("{} = {} {} {} [{}] of {}:", each.name, each.opcode,
+                                 each.shape.type.name, fmt::join(each.shape.sizes, "x"),
+                                 fmt::join(each.shape.layout, ","), fmt::join(each.operands, " "));
+  for (const auto& tile : each.shape.tiles) text += fmt::format(" T({})", fmt::join(tile, ","));
+  for (const auto& part : each.shape.parts) text += fmt::format(" part {}", part.type.name);
+  for (const auto& [key, value] : each.attributes) text += fmt::format(", {}={}", key, value);
+  return text + each.text;
+}
+
+/// A line is read again only if no other is written like it but for names and operands, which have
+/// no types.
+TEST_CASE("lines that are written alike are read as each alone") {
+  const auto module = [](bool has_types) {
+    const auto with_types = [&](const std::string& type, const std::string& name) {
+      return has_types ? type + " " + name : name;
+    };
+    std::string lines = "  %t = (f32[4,8], f32[4,8]) parameter(1)\n";
+    std::string last = "p";
+    int count = 0;
+    const auto add = [&](const std::string& shape, const std::string& opcode,
+                         const std::vector<std::string>& operands, const std::string& after) {
+      std::string list;
+      for (const std::string& each : operands)
+        list += (list.empty() ? "" : ", ") + with_types("f32[4]{0}", each);
+      last = fmt::format("v.{}", count++);
+      lines += fmt::format("  {} = {} {}({}){}\n", last, shape, opcode, list, after);
+    };
+    for (int k = 0; k < 3; ++k) {
+      const std::string before = last;
+      add("f32[4]{0}", "add", {before, "%p"}, "");
+      add("f32[4]{0}", "add", {"p", "p"}, fmt::format(", metadata={{op_name=\"a{}, b={{\"}}", k));
+      add("f32[4]{0}", "add", {"p"},
+          fmt::format(", metadata={{x={}}}, sharding={{replicated}}", k));
+      add("f32[4]{0}", "add", {"p"},
+          fmt::format(", sharding={{replicated}}, metadata={{x={}}}", k));
+      add("f32[4]{0}", "custom-call", {before},
+          fmt::format(", custom_call_target=\"f, metadata={{{}}}\", api_version=1", k));
+      add("f32[4]{0}", "custom-call", {before},
+          fmt::format(", custom_call_target=\"f\", dims=(x{}, metadata={{{}}})", k, k));
+      add("f32[4,8]{1,0:T(8,128)}", "negate", {before}, "");
+      add("f32[4,8]{1,0:T(8,128)}", "negate", {"p"}, "");
+      add("f32[4,8]{1,0:T(4,128)}", "negate", {"p"}, "");
+      add("()", "tuple", {}, "");
+      add("()", "custom-call", {before}, ", custom_call_target=\"f\"");
+      add("(token, token)", "custom-call", {before}, ", custom_call_target=\"f\"");
+      add("token[]", "after-all", {}, "");
+      add("s32[]", "constant", {std::to_string(k)}, "");
+      add("f32[4,8]{1,0}", "copy", {fmt::format("t#{}", k % 2)}, "");
+    }
+    return kernel::xla::read_module(with_lines(lines), "a module");
+  };
+  const auto plain = module(false);
+  const auto typed = module(true);
+  const auto& first = plain.main().instructions;
+  const auto& second = typed.main().instructions;
+  REQUIRE(first.size() == second.size());
+  std::map<std::uint32_t, std::string> kinds;
+  std::size_t alike = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    CAPTURE(i);
+    CHECK((second[i].kind == 0 || second[i].operands.empty()));
+    if (first[i].opcode != "constant") CHECK(words_of(first[i]) == words_of(second[i]));
+    if (first[i].kind == 0) continue;
+    kernel::xla::Instruction rest = first[i];
+    rest.name.clear();
+    rest.operands.clear();
+    const auto known = kinds.emplace(first[i].kind, words_of(rest));
+    alike += known.second ? 0 : 1;
+    CHECK(known.first->second == words_of(rest));
+  }
+  CHECK(alike >= 10);
 }
 
 }  // namespace

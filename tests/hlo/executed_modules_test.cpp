@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/hlo/interpreter/algebra.h"
 #include "engine/hlo/interpreter/execution.h"
@@ -229,9 +230,11 @@ TEST_CASE("inputs that are larger than a limit are not made") {
 }
 
 TEST_CASE("the products of a convolution and the elements of windows are operations") {
-  const auto operations = [](const std::string& lines) {
-    return estimated_operations(*module_of(module_text(lines, 1)), {1, 1}) - 4;  // of the reducers
+  const auto of = [](const std::string& lines) {
+    return estimated_operations(*module_of(module_text(lines, 1)), {1, 1});
   };
+  const double of_reducers = of("  ROOT r = f32[] constant(0)\n") - 1;
+  const auto operations = [&](const std::string& lines) { return of(lines) - of_reducers; };
   CHECK(operations("  x = f32[1,8,8,4] parameter(0)\n  k = f32[3,3,4,16] parameter(1)\n"
                    "  ROOT r = f32[1,8,8,16] convolution(x, k), window={size=3x3 pad=1_1x1_1}, "
                    "dim_labels=b01f_01io->b01f\n") == 256 + 576 + 1024 * (1 + 36));
@@ -240,20 +243,26 @@ TEST_CASE("the products of a convolution and the elements of windows are operati
                    "to_apply=add\n") == 8 + 1 + 4 * (1 + 2));
 }
 
-TEST_CASE("a wrong convolution of many products is refuted on numbers") {
-  const auto sum = [](const char* factor) {
-    return fmt::format(
-        "  x = f32[8,32,32,16] parameter(0)\n  k = f32[3,3,16,32] parameter(1)\n"
-        "  c = f32[8,32,32,32] convolution(x, k), window={{size=3x3 pad=1_1x1_1}}, "
-        "dim_labels=b01f_01io->b01f\n  u = f32[8,32,32,32] custom-call(c), "
-        "custom_call_target=\"f\"\n  z = f32[] constant(0)\n  s = f32[] reduce(c, "
-        "z), dimensions={{0,1,2,3}}, to_apply=add\n  f = f32[] constant({})\n  t = "
-        "f32[] multiply(s, f)\n  ROOT r = (f32[], f32[8,32,32,32]) tuple(t, u)\n",
-        factor);
+TEST_CASE("what differs on numbers is refuted whether or not it is interpreted, too") {
+  const auto module = [](const char* factor) {
+    return module_of(module_text(
+        fmt::format("  x = f32[4] parameter(0)\n  f = f32[] constant({})\n  w = f32[4] "
+                    "broadcast(f), dimensions={{}}\n  y = f32[4] multiply(x, w)\n  u = f32[4] "
+                    "custom-call(x), custom_call_target=\"f\"\n  ROOT r = (f32[4], f32[4]) "
+                    "tuple(y, u)\n",
+                    factor),
+        1));
   };
-  const ModuleDecision found = compared(module_text(sum("1"), 1), module_text(sum("1.01"), 1));
-  CHECK(summary(found) == "invalid value");
-  CHECK(found.uninterpreted == std::vector<std::string>{"custom-call"});
+  for (const double operations : {1e3, 1e9}) {
+    const auto decide = [&](const char* factor) {
+      return compare_by_execution(*module("2"), *module(factor), {1, 1}, {}, operations, 1000000,
+                                  {});
+    };
+    const ModuleDecision wrong = decide("3");
+    CHECK(wrong.outcome == Outcome::Refuted);
+    CHECK(fmt::format("{}", fmt::join(wrong.uninterpreted, " ")) == "custom-call f");
+    CHECK(decide("2").outcome == Outcome::Established);
+  }
 }
 
 }  // namespace p2::hlo

@@ -196,6 +196,30 @@ TEST_CASE("a shape that does not follow from the operands is a fault, wherever i
   CHECK(refused > 350);
 }
 
+TEST_CASE("of lines that are written alike each has to fit its own operands") {
+  const auto module = [](const std::string& last) {
+    return fmt::format(
+        "HloModule m\n\nENTRY e {{\n  p = f32[4,6] parameter(0)\n  q = f32[6,4] parameter(1)\n  s "
+        "= "
+        "s32[4,6] parameter(2)\n  t = (f32[4,6], f32[4,6]) tuple(p, p)\n  a = f32[4,6] add(p, p)\n "
+        " "
+        "b = f32[2,6] slice(p), slice={{[1:3], [0:6]}}\n  r = f32[24] reshape(p)\n  c = f32[4,6] "
+        "add(a, p), metadata={{op_name=\"x\"}}\n  ROOT d = {}\n}}\n",
+        last);
+  };
+  for (const char* right : {"f32[4,6] add(p, c), metadata={op_name=\"y\"}",
+                            "f32[2,6] slice(c), slice={[1:3], [0:6]}", "f32[24] reshape(q)"}) {
+    CHECK(refusal(module(right)) == "");
+  }
+  for (const char* wrong :
+       {"f32[4,6] add(p, q)", "f32[4,6] add(q, q), metadata={op_name=\"x\"}", "f32[4,6] add(p, s)",
+        "f32[4,6] add(p)", "f32[4,6] add(p, p, p)", "f32[2,6] slice(b), slice={[1:3], [0:6]}",
+        "f32[24] reshape(b)", "f32[2,6] slice(q), slice={[1:3], [0:6]}"}) {
+    CAPTURE(wrong);
+    CHECK(refusal(module(wrong)).find("the shape of d") != std::string::npos);
+  }
+}
+
 TEST_CASE(
     "what XLA accepts is no fault: products of other types, copies of tuples, mixed precision") {
   const auto verdict = [](const std::string& lines, const std::string& before = "") {

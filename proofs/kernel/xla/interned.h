@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <string>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,7 @@ class Hasher {
     value_ = (std::rotl(value_, 29) ^ static_cast<std::uint64_t>(number)) * 0x9e3779b97f4a7c15U;
     return *this;
   }
-  Hasher& add(const std::string& text) { return add(std::hash<std::string>()(text)); }
+  Hasher& add(std::string_view text) { return add(std::hash<std::string_view>()(text)); }
   template <typename A, typename B>
   Hasher& add(const std::pair<A, B>& pair) {
     return add(pair.first).add(pair.second);
@@ -56,26 +57,39 @@ class Interned {
   std::pair<std::size_t, bool> number(Thing thing) {
     const std::uint64_t hash = Hasher().add(thing).value();
     if (2 * things_.size() >= slots_.size()) grow();
-    std::size_t slot = hash & (slots_.size() - 1);
-    for (; slots_[slot] != kNothing; slot = (slot + 1) & (slots_.size() - 1)) {
-      probes_.spend(1);
-      const std::size_t number = slots_[slot];
-      if (hashes_[number] == hash && things_[number] == thing) return {number, false};
-    }
-    slots_[slot] = things_.size();
+    const std::size_t slot = slot_of(thing, hash);
+    if (slots_[slot] != kNothing) return {slots_[slot], false};
+    slots_[slot] = static_cast<std::uint32_t>(things_.size());
     hashes_.push_back(hash);
     things_.push_back(std::move(thing));
     return {things_.size() - 1, true};
+  }
+  /// The number of a thing that has one.
+  std::optional<std::size_t> find(const Thing& thing) {
+    if (slots_.empty()) return std::nullopt;
+    const std::size_t slot = slot_of(thing, Hasher().add(thing).value());
+    return slots_[slot] == kNothing ? std::nullopt : std::optional<std::size_t>(slots_[slot]);
   }
   const Thing& at(std::size_t number) const { return things_.at(number); }
   std::size_t size() const { return things_.size(); }
 
  private:
-  static constexpr std::size_t kNothing = SIZE_MAX;
+  static constexpr std::uint32_t kNothing = UINT32_MAX;
+
+  /// That of the thing, or the one where it would be.
+  std::size_t slot_of(const Thing& thing, std::uint64_t hash) {
+    std::size_t slot = hash & (slots_.size() - 1);
+    for (; slots_[slot] != kNothing; slot = (slot + 1) & (slots_.size() - 1)) {
+      probes_.spend(1);
+      if (hashes_[slots_[slot]] == hash && things_[slots_[slot]] == thing) break;
+    }
+    return slot;
+  }
 
   void grow() {
     slots_.assign(std::max<std::size_t>(16, 2 * slots_.size()), kNothing);
-    for (std::size_t number = 0; number < hashes_.size(); ++number) {
+    if (slots_.size() > kNothing) throw CheckFailure(Verdict::Incomplete, "too many things");
+    for (std::uint32_t number = 0; number < hashes_.size(); ++number) {
       std::size_t slot = hashes_[number] & (slots_.size() - 1);
       for (; slots_[slot] != kNothing; slot = (slot + 1) & (slots_.size() - 1)) probes_.spend(1);
       slots_[slot] = number;
@@ -85,7 +99,7 @@ class Interned {
   Budget probes_;  ///< of things whose hashes were made to collide
   std::deque<Thing> things_;
   std::vector<std::uint64_t> hashes_;
-  std::vector<std::size_t> slots_;  ///< numbers by hash, by open addressing; a power of two
+  std::vector<std::uint32_t> slots_;  ///< numbers by hash, by open addressing; a power of two
 };
 
 using Numbering = std::vector<std::uint32_t>;  ///< of devices; those with one number are a class

@@ -203,7 +203,7 @@ std::string description_of(const Module& module, const Instruction& instruction,
   for (const auto& [key, value] : instruction.attributes) {
     const bool is_hint = key == "frontend_attributes" || key == "sharding" ||
                          key == "backend_config" || key == "control-predecessors";
-    if (key == "metadata" || (is_hint && instruction.opcode != "custom-call")) continue;
+    if (is_hint && instruction.opcode != "custom-call") continue;
     // Nor is a value that looks like several attributes.
     const std::size_t next = value.find(", ");
     if (!is_hint && next != std::string::npos && value.find('=', next) != std::string::npos)
@@ -285,11 +285,17 @@ Tensor Interpreter::filled(const Shape& shape, const std::function<Cell(const In
 Value Interpreter::everywhere(const Operands& operands, const Local& local, bool differs) {
   Value result;
   std::map<std::vector<const Tensor*>, TensorPtr> known;
+  Tensors tensors, last;
   for (std::size_t device = 0; device < devices_.count(); ++device) {
-    Tensors tensors;
+    std::swap(tensors, last);
+    tensors.clear();
     for (const Value* operand : operands) {
       if (operand->devices.empty()) not_covered("an operation on a tuple");
       tensors.push_back(operand->devices[device].get());
+    }
+    if (device > 0 && tensors == last && !differs) {
+      result.devices.push_back(result.devices.back());
+      continue;
     }
     TensorPtr made;
     if (const auto found = known.find(tensors); found != known.end() && !differs) {

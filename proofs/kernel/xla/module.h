@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,22 +51,27 @@ struct Shape {
   std::int64_t elements() const;
 };
 
-/// What is written of an instruction under names, in their order.
+/// What is written of an instruction under names, in their order. Copies share it until one of them
+/// changes.
 class Attributes {
  public:
   using Entry = std::pair<std::string, std::string>;
 
-  auto begin() const { return entries_.begin(); }
-  auto end() const { return entries_.end(); }
+  auto begin() const { return entries().begin(); }
+  auto end() const { return entries().end(); }
   std::vector<Entry>::const_iterator find(std::string_view name) const;
   bool contains(std::string_view name) const { return find(name) != end(); }
   /// Whether there was none of this name.
   bool emplace(std::string_view name, std::string_view value);
   /// In place of what there was of this name.
   void set(std::string_view name, std::string_view value);
+  void erase(std::string_view name);
 
  private:
-  std::vector<Entry> entries_;
+  const std::vector<Entry>& entries() const;
+  std::vector<Entry>& own_entries();
+
+  std::shared_ptr<std::vector<Entry>> entries_;  ///< null: none
 };
 
 struct Instruction {
@@ -76,6 +82,9 @@ struct Instruction {
   Attributes attributes;
   /// Of a constant of real numbers: it is its number, not the simplest one that rounds to that.
   bool is_exact = false;
+  /// Instructions of one module that have the same number, other than 0, were written alike but for
+  /// their names and operands.
+  std::uint32_t kind = 0;
 
   /// Of a constant: the type that its text is read as.
   Type literal_type() const { return is_exact ? type_called("f64") : shape.type; }

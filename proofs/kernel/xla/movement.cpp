@@ -122,6 +122,11 @@ Tensor Interpreter::moved(const Instruction& instruction, const Tensors& operand
       if (is_transpose ? shape.sizes[k] != x.sizes.at(other) : shape.sizes.at(other) != x.sizes[k])
         malformed("the sizes of " + opcode);
     }
+    if (x.cells.size() == 1) {
+      const auto count = static_cast<std::size_t>(shape.elements());
+      budget_.spend(24 * count + 1);
+      return Tensor{shape.type, shape.sizes, std::vector<Cell>(count, x.cells[0])};
+    }
     return filled(shape, [&](const Index& index) {
       for (std::size_t k = 0; k < dimensions.size(); ++k) {
         const auto other = static_cast<std::size_t>(dimensions[k]);

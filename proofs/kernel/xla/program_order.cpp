@@ -9,33 +9,34 @@ namespace p2::kernel::xla {
 
 /// Steps only ever allow others, so that the order in which devices are replayed does not matter.
 void Programs::require_progress(Budget& budget) const {
-  constexpr std::size_t kNobody = SIZE_MAX;
+  constexpr std::uint32_t kNobody = UINT32_MAX;
   struct Exchange {
     bool is_allowed = false, is_made = false;
-    std::size_t waiting = SIZE_MAX;
+    std::uint32_t waiting = UINT32_MAX;
   };
   std::vector<Exchange> messages(messages_.size());
   std::vector<std::size_t> missing = meetings_;
   // Of a meeting a device that waits, and of that another one that does.
-  std::vector<std::size_t> waiting(meetings_.size(), kNobody);
-  std::vector<std::size_t> other(program_of_.size(), kNobody);
+  std::vector<std::uint32_t> waiting(meetings_.size(), kNobody);
+  std::vector<std::uint32_t> other(program_of_.size(), kNobody);
   std::vector<std::size_t> next(program_of_.size(), 0);
   std::vector<bool> has_come(program_of_.size(), false);  // to the collective that is next
-  std::vector<std::size_t> ready;
-  for (std::size_t device = program_of_.size(); device-- > 0;) ready.push_back(device);
+  std::vector<std::uint32_t> ready;
+  for (auto device = static_cast<std::uint32_t>(program_of_.size()); device-- > 0;)
+    ready.push_back(device);
   std::size_t done = 0;
-  const auto wake = [&](std::size_t& device) {
+  const auto wake = [&](std::uint32_t& device) {
     if (device != kNobody) ready.push_back(device);
     device = kNobody;
   };
   const auto come = [&](std::uint32_t meeting) {
     if (--missing.at(meeting) != 0) return;
-    for (std::size_t device = waiting[meeting]; device != kNobody; device = other[device])
+    for (std::uint32_t device = waiting[meeting]; device != kNobody; device = other[device])
       ready.push_back(device);
     waiting[meeting] = kNobody;
   };
   /// Whether the device goes on.
-  const auto execute = [&](std::size_t device, const Step& step) {
+  const auto execute = [&](std::uint32_t device, const Step& step) {
     const std::uint32_t number = step.numbers.at(own_number_[device]);
     if (number == kNoNumber) return true;
     using Kind = Step::Kind;
@@ -64,7 +65,7 @@ void Programs::require_progress(Budget& budget) const {
     return true;
   };
   while (!ready.empty()) {
-    const std::size_t device = ready.back();
+    const std::uint32_t device = ready.back();
     ready.pop_back();
     const std::vector<Step>& steps = steps_[program_of_[device]];
     while (next[device] < steps.size() && execute(device, steps[next[device]])) {

@@ -30,31 +30,35 @@ bool is_collective(const std::string& opcode) {
 
 /// The same elements in the same order in memory.
 bool are_same(const Shape& a, const Shape& b) {
-  const auto layout = [](const Shape& shape) {
-    Index order = shape.layout;
-    if (order.empty()) {
-      order.resize(shape.sizes.size());
-      std::iota(order.rbegin(), order.rend(), 0);
-    }
-    return order;
+  const auto at = [](const Shape& shape, std::size_t k) {
+    return shape.layout.empty() ? std::ssize(shape.sizes) - 1 - static_cast<std::int64_t>(k)
+                                : shape.layout.at(k);
   };
-  return !a.is_tuple && !b.is_tuple && a.type == b.type && a.sizes == b.sizes &&
-         layout(a) == layout(b) && a.tiles == b.tiles;
+  if (a.is_tuple || b.is_tuple || !(a.type == b.type) || a.sizes != b.sizes || a.tiles != b.tiles)
+    return false;
+  const auto count = [](const Shape& shape) {
+    return shape.layout.empty() ? shape.sizes.size() : shape.layout.size();
+  };
+  if (count(a) != count(b)) return false;
+  for (std::size_t k = 0; k < count(a); ++k) {
+    if (at(a, k) != at(b, k)) return false;
+  }
+  return true;
 }
 
 /// The arrays that members of a collective have, and what is known of it but its groups.
 std::map<std::string, std::string> description_of(const Instruction& instruction) {
   std::map<std::string, std::string> all(instruction.attributes.begin(),
                                          instruction.attributes.end());
-  for (const char* key : {"metadata", "replica_groups", "source_target_pairs", "to_apply"})
-    all.erase(key);
+  for (const char* key : {"replica_groups", "source_target_pairs", "to_apply"}) all.erase(key);
   all["opcode"] = instruction.opcode;
   return all;
 }
 
 /// Pairs of source and target, as the frontend_attributes of a send or recv say.
-std::vector<Index> pairs_in(std::string_view attributes) {
-  std::vector<Index> pairs;
+std::vector<std::pair<std::size_t, std::size_t>> pairs_in(std::string_view attributes,
+                                                          std::size_t devices) {
+  std::vector<Index> lists;
   for (const std::string_view each : split(stripped(attributes, '{', '}'))) {
     const std::size_t equals = std::min(each.find('='), each.size());
     const std::string key(trimmed(each.substr(0, equals)));
@@ -62,9 +66,17 @@ std::vector<Index> pairs_in(std::string_view attributes) {
     if (key != "_xla_send_recv_source_target_pairs") not_covered("messages with " + printable(key));
     std::string_view list = trimmed(each.substr(std::min(equals + 1, each.size())));
     if (list.starts_with('"')) list = stripped(list, '"', '"');
-    pairs = id_lists(list);
+    lists = id_lists(list);
   }
-  if (pairs.empty()) not_covered("messages without pairs of devices");
+  if (lists.empty()) not_covered("messages without pairs of devices");
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (const Index& each : lists) {
+    if (each.size() != 2 || std::ranges::any_of(each, [&](std::int64_t id) {
+          return id < 0 || static_cast<std::size_t>(id) >= devices;
+        }))
+      malformed("a pair of a message");
+    pairs.emplace_back(each[0], each[1]);
+  }
   return pairs;
 }
 
@@ -113,6 +125,8 @@ void Programs::read(std::size_t program, Budget& budget) {
   const auto arithmetic = make_numbers(0, 0);
   Interpreter interpreter(module, *arithmetic, programs_[program].counts, budget);
   const auto& instructions = module.main().instructions;
+  std::vector<bool> is_local;    // by kind of instruction: it neither waits for others nor says so
+  std::vector<bool> is_message;  // by instruction
   std::set<std::string> before;  // names of instructions, as far as they were asked for
   std::size_t named = 0;
   std::map<std::size_t, std::size_t> steps;  // of starts of collectives
@@ -120,7 +134,21 @@ void Programs::read(std::size_t program, Budget& budget) {
     const Instruction& each = instructions[i];
     const Site site{program, i};
     budget.spend(16 + each.operands.size());
-    if (each.has("control-predecessors")) {
+    is_message.push_back(each.opcode == "send" || each.opcode == "recv");
+    // Only its end may use what a message is made or received with.
+    for (const std::uint32_t operand : each.operands) {
+      if (is_message.at(operand) && each.opcode != instructions[operand].opcode + "-done")
+        malformed("only a " + instructions[operand].opcode + "-done may use a " +
+                  instructions[operand].opcode);
+    }
+    if (each.kind < is_local.size() && is_local[each.kind]) continue;
+    const bool communicates = may_communicate(each.opcode);
+    const bool has_order = each.has("control-predecessors");
+    if (each.kind != 0 && !communicates && !has_order) {
+      is_local.resize(std::max<std::size_t>(is_local.size(), each.kind + 1));
+      is_local[each.kind] = true;
+    }
+    if (has_order) {
       for (; named < i; ++named) before.insert(instructions[named].name);
       for (const std::string_view name :
            split(stripped(each.attribute("control-predecessors"), '{', '}'))) {
@@ -129,13 +157,7 @@ void Programs::read(std::size_t program, Budget& budget) {
           not_covered("a control dependency against the order of the text");
       }
     }
-    // Only its end may use what a message is made or received with.
-    for (const std::uint32_t operand : each.operands) {
-      const std::string& used = instructions.at(operand).opcode;
-      if ((used == "send" || used == "recv") && each.opcode != used + "-done")
-        malformed("only a " + used + "-done may use a " + used);
-    }
-    if (!may_communicate(each.opcode)) continue;
+    if (!communicates) continue;
     budget.spend(8 * programs_[program].devices.size());
     if (each.opcode == "send" || each.opcode == "recv") {
       read_message(site);
@@ -150,17 +172,18 @@ void Programs::read(std::size_t program, Budget& budget) {
   }
 }
 
-const std::vector<Index>& Programs::pairs_of(const Instruction& message) {
+auto Programs::pairs_of(const Instruction& message) -> const Pairs& {
   for (const auto& [key, value] : message.attributes) {
     if (key == "is_host_transfer" && value == "true") not_covered("a transfer with the host");
     if (!is_one_of(key, {"backend_config", "channel_id", "control-predecessors",
-                         "frontend_attributes", "is_host_transfer", "metadata", "sharding"}))
+                         "frontend_attributes", "is_host_transfer", "sharding"}))
       not_covered("a message with " + printable(key));
   }
   if (!message.has("frontend_attributes")) not_covered("messages without pairs of devices");
   const std::string& attributes = message.attribute("frontend_attributes");
   auto known = pairs_.find(attributes);
-  if (known == pairs_.end()) known = pairs_.emplace(attributes, pairs_in(attributes)).first;
+  if (known == pairs_.end())
+    known = pairs_.emplace(attributes, pairs_in(attributes, device_count())).first;
   return known->second;
 }
 
@@ -176,14 +199,7 @@ void Programs::read_message(const Site& site) {
   Step step{sends ? Step::Kind::Send : Step::Kind::Receive,
             std::vector<std::uint32_t>(programs_[site.program].devices.size(), kNoNumber)};
   auto& endings = endings_[site];
-  for (const Index& each : pairs_of(instruction)) {
-    const auto is_device = [&](std::int64_t id) {
-      return id >= 0 && static_cast<std::size_t>(id) < program_of_.size();
-    };
-    if (each.size() != 2 || !is_device(each[0]) || !is_device(each[1]))
-      malformed("a pair of a message");
-    const auto source = static_cast<std::size_t>(each[0]);
-    const auto target = static_cast<std::size_t>(each[1]);
+  for (const auto& [source, target] : pairs_of(instruction)) {
     const std::size_t device = sends ? source : target;
     if (program_of_[device] != site.program) continue;
     const auto [key, is_new] = messages_.number({channel, source, target});
@@ -232,11 +248,25 @@ void Programs::read_done(const Site& site, std::map<std::size_t, std::size_t>& s
 
 void Programs::match_messages() {
   // The first that is wrong is named, in the order of channels and devices.
-  std::vector<std::size_t> order(messages_.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return messages_.at(a) < messages_.at(b); });
-  for (const std::size_t each : order) require_counterpart(messages_.at(each), ends_[each]);
+  std::vector<std::size_t> wrong;
+  const Ends* last = nullptr;  // messages of one pair of instructions follow each other, mostly
+  for (std::size_t each = 0; each < messages_.size(); ++each) {
+    const Ends& ends = ends_[each];
+    const bool is_as_last =
+        last != nullptr && last->send == ends.send && last->receive == ends.receive;
+    if (!is_as_last && !has_counterpart(ends)) wrong.push_back(each);
+    if (wrong.empty()) last = &ends;
+  }
+  if (!wrong.empty()) {
+    const std::size_t first = *std::min_element(
+        wrong.begin(), wrong.end(),
+        [&](std::size_t a, std::size_t b) { return messages_.at(a) < messages_.at(b); });
+    const Message& message = messages_.at(first);
+    const bool has_both = ends_[first].send && ends_[first].receive;
+    reject(has_both ? "what is received has another shape than what is sent"
+                    : "device " + std::to_string(message.source) + " and device " +
+                          std::to_string(message.target) + ": a message without its counterpart");
+  }
   for (const auto& [site, start] : dones_) {
     Sources sources(programs_[site.program].devices.size());
     for (const Ending& each : endings_.at(start)) {
@@ -248,14 +278,11 @@ void Programs::match_messages() {
   }
 }
 
-void Programs::require_counterpart(const Message& message, const Ends& ends) const {
-  if (!ends.send || !ends.receive)
-    reject("device " + std::to_string(message.source) + " and device " +
-           std::to_string(message.target) + ": a message without its counterpart");
+bool Programs::has_counterpart(const Ends& ends) const {
+  if (!ends.send || !ends.receive) return false;
   const Instruction& send = at(*ends.send);
   const Shape& value = at({ends.send->program, send.operands[0]}).shape;
-  if (!are_same(value, send.shape.parts[0]) || !are_same(value, at(*ends.receive).shape.parts[0]))
-    reject("what is received has another shape than what is sent");
+  return are_same(value, send.shape.parts[0]) && are_same(value, at(*ends.receive).shape.parts[0]);
 }
 
 void Programs::read_collective(const Site& site, Interpreter& interpreter, Arithmetic& arithmetic) {

@@ -100,12 +100,14 @@ class Programs {
 
   void read(std::size_t program, Budget& budget);
   /// Of source and target, as the attributes of a send or recv say.
-  const std::vector<Index>& pairs_of(const Instruction& message);
+  using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
+  const Pairs& pairs_of(const Instruction& message);
   void read_message(const Site& site);
   void read_done(const Site& site, std::map<std::size_t, std::size_t>& steps);
   void read_collective(const Site& site, Interpreter& interpreter, Arithmetic& arithmetic);
   void match_messages();
-  void require_counterpart(const Message& message, const Ends& ends) const;
+  /// Whether what is sent is received, in its shape.
+  bool has_counterpart(const Ends& ends) const;
   void match_collectives(Budget& budget);
   void require_same_operation(const Site& a, const Site& b) const;
   void require_progress(Budget& budget) const;  // program_order.cpp
@@ -113,7 +115,7 @@ class Programs {
   std::vector<Program> programs_;
   std::vector<std::size_t> program_of_, own_number_;
   std::vector<std::vector<Step>> steps_;  ///< by program
-  std::map<std::string, std::vector<Index>> pairs_;  ///< by attribute, which many messages have
+  std::map<std::string, Pairs> pairs_;    ///< by attribute, which many messages have
   Interned<Message> messages_;
   std::vector<Ends> ends_;                       ///< of messages
   std::map<Site, std::vector<Ending>> endings_;  ///< of sends and recvs

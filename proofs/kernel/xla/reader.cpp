@@ -1,11 +1,13 @@
 // Modules in the text form of XLA: a header, computations, and an instruction on every line.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <deque>
 #include <unordered_map>
 
 #include "proofs/kernel/input.h"
+#include "proofs/kernel/xla/interned.h"
 #include "proofs/kernel/xla/module.h"
 
 namespace p2::kernel::xla {
@@ -25,6 +27,7 @@ class Line {
     skip_spaces();
     return at_ == text_.size();
   }
+  std::string_view rest() const { return text_.substr(at_); }
   bool accept(std::string_view token) {
     skip_spaces();
     if (!text_.substr(at_).starts_with(token)) return false;
@@ -62,13 +65,8 @@ class Line {
     for (bool is_end = false; at_ < text_.size() && !is_end;) {
       const char c = text_[at_];
       if (depth == 0 && ends_part(c)) break;
-      const std::string_view before = text_.substr(begin, at_ - begin);
-      const bool is_list = before.starts_with("mesh[") || before.starts_with("(");
-      const bool is_inside = depth > 0 || std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                             std::string_view("\"({[_.-><:@+").find(c) != std::string_view::npos ||
-                             (c == '%' && before.empty()) || (c == '=' && before.ends_with('<')) ||
-                             (is_list && text_.substr(at_).starts_with(" {"));
-      if (!is_inside) fail("expected one value");
+      if (depth == 0 && !continues_value(c, text_.substr(begin, at_ - begin)))
+        fail("expected one value");
       depth += step();
       is_end = depth == 0 && (c == '"' || c == '}');
     }
@@ -134,6 +132,15 @@ class Line {
 
  private:
   static bool ends_part(char c) { return c == ',' || c == ')' || c == '}' || c == ']'; }
+
+  /// Whether a character that stands in no brackets may follow what stands before it in a value.
+  bool continues_value(char c, std::string_view before) const {
+    const bool is_list = before.starts_with("mesh[") || before.starts_with("(");
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("\"({[_.-><:@+").find(c) != std::string_view::npos ||
+           (c == '%' && before.empty()) || (c == '=' && before.ends_with('<')) ||
+           (is_list && text_.substr(at_).starts_with(" {"));
+  }
 
   /// Past a character, or a string; how much deeper in brackets that is.
   int step() {
@@ -216,8 +223,7 @@ void set_apart_if_not_known(Instruction& instruction) {
 }
 
 class Reader {
-  using Numbers =
-      std::unordered_map<std::string_view, std::uint32_t>;  ///< of instructions, by name
+  using Numbers = Interned<std::string_view>;  ///< of instructions, by name
 
  public:
   Reader(const std::string& text, const std::string& where) : text_(text), where_(where) {}
@@ -243,7 +249,7 @@ class Reader {
     line = trimmed(std::string_view(text_).substr(at_, end - at_));
     at_ = end + 1;
     // A carriage return ends a comment.
-    if (std::any_of(line.begin(), line.end(), [](char c) { return c >= 0 && c < ' '; }))
+    if (std::ranges::count_if(line, [](char c) { return c >= 0 && c < ' '; }) != 0)
       malformed(where_ + ": a control character in: " + shortened(printable(line)));
     line = trimmed(without_comments(line));
     return true;
@@ -299,7 +305,6 @@ class Reader {
       computation.instructions.reserve(std::min<std::size_t>(
           static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')) + 1, 1U << 16U));
     }
-    numbers.reserve(computation.instructions.capacity());
     for (;;) {
       if (!next(text)) malformed(where_ + ": a computation without end");
       if (text.empty()) continue;
@@ -334,8 +339,11 @@ class Reader {
   /// `/*index=5*/` stands before every fifth part of a list. What is in strings is no comment.
   std::string_view without_comments(std::string_view text) {
     if (text.starts_with("//")) return {};
-    if (text.find("/*") == std::string_view::npos && text.find("//") == std::string_view::npos)
-      return text;
+    bool has_comment = false;
+    for (std::size_t at = text.find('/'); at < text.size(); at = text.find('/', at + 1))
+      has_comment =
+          has_comment || text.substr(at).starts_with("/*") || text.substr(at).starts_with("//");
+    if (!has_comment) return text;
     std::string& result = changed_.emplace_back();
     for (std::size_t at = 0; at < text.size(); ++at) {
       const std::string_view rest = text.substr(at);
@@ -361,8 +369,7 @@ class Reader {
   /// Of `t#1`, element 1 of a tuple, the get-tuple-element, which is put in front.
   std::uint32_t operand_called(std::string_view used, const Line& line, Computation& computation,
                                Numbers& numbers) {
-    const auto found = numbers.find(used);
-    if (found != numbers.end()) return found->second;
+    if (const auto found = numbers.find(used)) return static_cast<std::uint32_t>(*found);
     const std::size_t mark = used.rfind('#');
     if (mark == std::string_view::npos)
       line.fail("an operand that is not known: " + printable(used));
@@ -378,40 +385,104 @@ class Reader {
     element.operands = {tuple};
     element.attributes.emplace("index", index);
     computation.instructions.push_back(std::move(element));
-    const auto number = static_cast<std::uint32_t>(numbers.size());
-    numbers.emplace(used, number);
-    return number;
+    return static_cast<std::uint32_t>(numbers.number(used).first);
+  }
+
+  /// What stands before and after the operands, and these, of a line without other parentheses
+  /// before them. Without metadata, which says nothing of what is computed.
+  struct Parts {
+    std::string_view before, operands;
+    std::array<std::string_view, 2> after = {};
+    using Key = std::array<std::string_view, 3>;
+    Key key() const { return {before, after[0], after[1]}; }
+  };
+  std::optional<Parts> parts_of(std::string_view rest) const {
+    const std::size_t open = rest.find('(');
+    const std::size_t close = rest.find(')', open);
+    if (close == std::string_view::npos) return std::nullopt;
+    const std::string_view operands = rest.substr(open + 1, close - open - 1);
+    const bool has_others = std::ranges::any_of(operands, [](char c) {
+      return c == '(' || c == '{' || c == '[' || c == ']' || c == '}' || c == '"' || c == '\\';
+    });
+    if (has_others) return std::nullopt;
+    const std::string_view after = rest.substr(close + 1);
+    Parts parts{rest.substr(0, open), operands, {after}};
+    const std::size_t at = after.find(", metadata={");
+    const std::string_view first = after.substr(0, at);
+    const auto has_as_many = [&](char open_bracket, char close_bracket) {
+      return std::ranges::count(first, open_bracket) == std::ranges::count(first, close_bracket);
+    };
+    const bool is_attribute = at < after.size() && first.find('"') == std::string_view::npos &&
+                              has_as_many('(', ')') && has_as_many('[', ']') &&
+                              has_as_many('{', '}');
+    if (!is_attribute) return parts;
+    Line metadata(after.substr(at), where_);
+    metadata.expect(", metadata=");
+    metadata.value();
+    parts.after = {first, metadata.rest()};
+    return parts;
+  }
+
+  void read_operand(std::string_view operand, const Line& line, Instruction& instruction,
+                    Computation& computation, Numbers& numbers) {
+    const std::string_view last = trimmed(operand);
+    if (last.empty()) return;
+    const std::string_view used = plain(last.substr(last.rfind(' ') + 1));
+    instruction.operands.push_back(operand_called(used, line, computation, numbers));
+  }
+
+  /// All but the name of an instruction. What was read of a line that is written alike is not read
+  /// again.
+  Instruction rest_of_instruction(Line& line, Computation& computation, Numbers& numbers) {
+    const std::optional<Parts> parts = parts_of(line.rest());
+    if (parts) {
+      const auto known = kinds_.find(parts->key());
+      if (known != kinds_.end()) {
+        Instruction instruction = known->second;
+        const std::string_view operands = parts->operands;
+        instruction.operands.reserve(1 + std::ranges::count(operands, ','));
+        for (std::size_t begin = 0; begin <= operands.size();) {
+          const std::size_t end = std::min(operands.find(',', begin), operands.size());
+          read_operand(operands.substr(begin, end - begin), line, instruction, computation,
+                       numbers);
+          begin = end + 1;
+        }
+        return instruction;
+      }
+    }
+    Instruction instruction;
+    instruction.shape = line.shape();
+    instruction.opcode = line.word();
+    const std::string_view inside = line.parenthesized();
+    const bool has_text = instruction.opcode == "parameter" || instruction.opcode == "constant";
+    if (has_text) instruction.text = inside;
+    read_attributes(line, instruction.attributes);
+    if (!line.done()) line.fail("more than attributes");
+    set_apart_if_not_known(instruction);
+    instruction.attributes.erase("metadata");
+    if (has_text) return instruction;
+    const bool are_its_operands =
+        parts && trimmed(parts->operands).data() == inside.data() &&
+        trimmed(parts->operands).size() == inside.size();  // and not a tile or an empty tuple
+    if (are_its_operands) {
+      instruction.kind = static_cast<std::uint32_t>(kinds_.size() + 1);
+      kinds_.emplace(parts->key(), instruction);
+    }
+    for (const std::string_view operand : split(inside))
+      read_operand(operand, line, instruction, computation, numbers);
+    return instruction;
   }
 
   void read_instruction(std::string_view text, Computation& computation, Numbers& numbers) {
     Line line(text, where_);
     line.accept("ROOT ");
-    Instruction instruction;
     const std::string_view name = plain(line.word());
-    instruction.name = name;
     line.expect("=");
-    instruction.shape = line.shape();
-    instruction.opcode = line.word();
-    const std::string_view inside = line.parenthesized();
-    const bool has_text = instruction.opcode == "parameter" || instruction.opcode == "constant";
-    if (has_text) {
-      instruction.text = inside;
-    } else {
-      const std::vector<std::string_view> operands = split(inside);
-      instruction.operands.reserve(operands.size());
-      for (const std::string_view operand : operands) {
-        const std::string_view last = trimmed(operand);
-        if (last.empty()) continue;
-        const std::string_view used = plain(last.substr(last.rfind(' ') + 1));
-        instruction.operands.push_back(operand_called(used, line, computation, numbers));
-      }
-    }
-    read_attributes(line, instruction.attributes);
-    if (!line.done()) line.fail("more than attributes");
-    set_apart_if_not_known(instruction);
+    Instruction instruction = rest_of_instruction(line, computation, numbers);
+    instruction.name = name;
     const auto number = static_cast<std::uint32_t>(computation.instructions.size());
     if (instruction.opcode == "parameter") computation.parameters.push_back(number);
-    if (!numbers.emplace(name, number).second) line.fail("a name twice");
+    if (!numbers.number(name).second) line.fail("a name twice");
     computation.instructions.push_back(std::move(instruction));
   }
 
@@ -420,6 +491,15 @@ class Reader {
   std::size_t at_ = 0;
   Module module_;
   std::deque<std::string> changed_;  ///< lines without their comments
+  struct Hash {
+    std::size_t operator()(const Parts::Key& key) const {
+      Hasher hash;
+      for (const std::string_view each : key) hash.add(each);
+      return hash.value();
+    }
+  };
+  /// Instructions without names and operands, by what stands before and after these.
+  std::unordered_map<Parts::Key, Instruction, Hash> kinds_;
 };
 
 }  // namespace
@@ -452,23 +532,40 @@ Type type_called(std::string_view name) {
   return found->second;
 }
 
+const std::vector<Attributes::Entry>& Attributes::entries() const {
+  static const std::vector<Entry> kNone;
+  return entries_ ? *entries_ : kNone;
+}
+
+std::vector<Attributes::Entry>& Attributes::own_entries() {
+  if (!entries_ || entries_.use_count() > 1)
+    entries_ = std::make_shared<std::vector<Entry>>(entries());
+  return *entries_;
+}
+
 std::vector<Attributes::Entry>::const_iterator Attributes::find(std::string_view name) const {
-  return std::find_if(entries_.begin(), entries_.end(),
-                      [&](const Entry& each) { return each.first == name; });
+  return std::find_if(begin(), end(), [&](const Entry& each) { return each.first == name; });
 }
 
 bool Attributes::emplace(std::string_view name, std::string_view value) {
   const auto place = std::lower_bound(
-      entries_.begin(), entries_.end(), name,
+      begin(), end(), name,
       [](const Entry& each, std::string_view other) { return each.first < other; });
-  if (place != entries_.end() && place->first == name) return false;
-  entries_.emplace(place, name, value);
+  if (place != end() && place->first == name) return false;
+  const auto at = place - begin();
+  std::vector<Entry>& own = own_entries();
+  own.emplace(own.begin() + at, name, value);
   return true;
 }
 
 void Attributes::set(std::string_view name, std::string_view value) {
-  std::erase_if(entries_, [&](const Entry& each) { return each.first == name; });
+  erase(name);
   emplace(name, value);
+}
+
+void Attributes::erase(std::string_view name) {
+  if (contains(name))
+    std::erase_if(own_entries(), [&](const Entry& each) { return each.first == name; });
 }
 
 std::int64_t Shape::elements() const {

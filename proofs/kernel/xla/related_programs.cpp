@@ -359,8 +359,13 @@ bool RelatedPrograms::answers(const std::vector<ProgramFact>& facts, std::size_t
   std::set<std::size_t> answered;
   for (const auto& [program, fact] : facts) {
     budget_.spend(relation.relation->pieces.size());
-    const auto own = relation_on(programs_, program, relation);
-    if (!own || !related_.at(program)->answers(fact, output, *own)) return false;
+    const auto number = relation.numbers.find(program);
+    if (number == relation.numbers.end()) return false;
+    // Many outputs are held alike.
+    auto& own = held_[{program, relation.relation}];
+    if (!own) own = relation_on(programs_, program, relation).value();
+    own->number = number->second;
+    if (!related_.at(program)->answers(fact, output, *own)) return false;
     answered.insert(program);
   }
   return std::all_of(

@@ -62,6 +62,8 @@ class RelatedPrograms {
   WholeModule whole_;
   std::vector<std::unique_ptr<RelatedModules>> related_;
   std::map<ProgramNode, Exchange> exchanges_;
+  /// Of outputs, by program and relation: that of the program's devices.
+  std::map<std::pair<std::size_t, const Relation*>, std::optional<Relation>> held_;
 };
 
 /// The relation on the devices of one program; nothing if it has nothing of the tensor.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "proofs/kernel/input.h"
 
@@ -76,12 +77,12 @@ std::vector<Value> known_numbers(const FlatModule& flat, Interpreter& interprete
       kMaxNumbers, kMaxNumbersOfAll / static_cast<std::int64_t>(std::max<std::size_t>(1, count)));
   for (std::size_t i = 0; i < known.size(); ++i) {
     const Node& node = flat.nodes[i];
-    const std::string& opcode = node.instruction->opcode;
     const Shape& shape = node.shape;
-    const bool is_id = opcode == "partition-id" || opcode == "replica-id";
     if (!(shape.type.is_integer() || shape.type.is_boolean()) || shape.elements() > most ||
         shape.elements() < 1 || node.promises())
       continue;
+    const std::string& opcode = node.instruction->opcode;
+    const bool is_id = opcode == "partition-id" || opcode == "replica-id";
     const bool has_operands =
         std::all_of(node.operands.begin(), node.operands.end(),
                     [&](std::size_t each) { return !known[each].devices.empty(); });
@@ -94,9 +95,11 @@ std::vector<Value> known_numbers(const FlatModule& flat, Interpreter& interprete
     budget.spend(count);
     try {
       Value value = interpreter.result(*node.computation, *node.instruction, operands);
+      const Tensor* last = nullptr;  // most devices have one and the same
       const bool fits =
           value.devices.size() == count &&
           std::all_of(value.devices.begin(), value.devices.end(), [&](const TensorPtr& tensor) {
+            if (tensor.get() == std::exchange(last, tensor.get())) return true;
             return tensor->type == shape.type && tensor->sizes == shape.sizes &&
                    std::none_of(tensor->cells.begin(), tensor->cells.end(),
                                 [](const Cell& cell) { return cell.nan; });
@@ -235,13 +238,12 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
     } else if (node.instruction->opcode == "same everywhere") {
       if (!tensors.varies(made[node.operands[0]])) tensor = made[node.operands[0]];
     } else if (node.is_function) {
-      std::vector<Index> sizes;
       std::vector<std::size_t> operands;
-      for (const std::size_t each : node.operands) {
-        sizes.push_back(flat.nodes[each].shape.sizes);
-        operands.push_back(made[each]);
-      }
-      tensor = tensors.make(form_of(flat.module, node, sizes), operands, kind_of(node.shape.type));
+      for (const std::size_t each : node.operands) operands.push_back(made[each]);
+      const Form* const form = flat.forms[i];
+      tensor = tensors.make(
+          form != nullptr ? *form : form_of(flat.module, node, sizes_of(flat.nodes, node)),
+          operands, kind_of(node.shape.type));
       if (node.promises() && is_used.at(i))
         promises.merge(promises_of(flat, i, operands, flat.loops_of(i), tensors));
     }
@@ -437,7 +439,12 @@ std::optional<Fact> RelatedModules::of_numbers(std::size_t number, const Index& 
   for (std::size_t k = 0; k < own.size(); ++k) places.push_back(places_.free(own[k], sizes[k]));
   std::vector<Segments> segments;
   std::optional<std::int64_t> all;
-  for (const TensorPtr& tensor : devices) {
+  for (std::size_t device = 0; device < devices.size(); ++device) {
+    const TensorPtr& tensor = devices[device];
+    if (device > 0 && tensor == devices[device - 1]) {  // most have one and the same
+      if (counts) segments.push_back(segments.back());
+      continue;
+    }
     std::optional<std::int64_t> first;
     std::size_t next = 0;
     bool is_so = true;

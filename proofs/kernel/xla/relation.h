@@ -68,6 +68,9 @@ struct FlatModule {
   };
   std::map<std::size_t, LoopArray> variables, results;      ///< by their nodes
   std::vector<std::shared_ptr<const Instruction>> written;  ///< in place of others
+  /// By node: what it is besides its operands, if its shape was seen to follow from theirs.
+  std::vector<const Form*> forms;
+  std::deque<Form> different_forms;
   /// Of every instruction of the entry its first array, if it makes one.
   std::vector<std::optional<std::size_t>> of_entry;
 
@@ -518,7 +521,7 @@ class RelatedModules {
   void relate_inputs(const std::vector<std::optional<HeldInput>>& inputs);
   void execute_numbers();
   std::optional<Fact> of_numbers(std::size_t number, const Index& hint);
-  std::optional<Fact> rule_of(const Node& node, const Facts& facts, bool is_choice,
+  std::optional<Fact> rule_of(std::size_t number, const Facts& facts, bool is_choice,
                               const Index& hint);
   std::optional<Fact> collective(const Node& node, const Fact& fact);  // relation_places.cpp
   std::optional<Fact> seen_as(const Fact& fact, const Index& hint);    // relation_manual.cpp
@@ -541,7 +544,7 @@ class RelatedModules {
   std::optional<Fact> shared(const Node& node, const Form& form, const Facts& facts,
                              std::vector<std::size_t> places,
                              const std::vector<std::size_t>& along);
-  std::optional<Fact> of_shares(const Node& node, const Facts& facts, const Index& hint);
+  std::optional<Fact> of_shares(std::size_t number, const Facts& facts, const Index& hint);
   // relation_rules.cpp
   std::optional<Fact> elementwise(const Node& node, const Form& form, const Facts& facts);
   std::optional<Fact> moved(const Node& node, Form form, const Facts& facts, const Index& hint);

@@ -174,6 +174,7 @@ bool are_last(const Index& list, std::size_t rank) {
 
 Node written(FlatModule& flat, const Node& like, Instruction instruction) {
   Node node = like;
+  instruction.kind = 0;
   flat.written.push_back(std::make_shared<const Instruction>(std::move(instruction)));
   node.instruction = flat.written.back().get();
   node.shape = node.instruction->shape;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <unordered_map>
 
 #include "proofs/kernel/input.h"
 #include "proofs/kernel/xla/relation.h"
@@ -102,10 +103,12 @@ class Flattening {
     for (const Tree& part : tree.parts) arrays_of(part, nodes);
   }
 
-  void note_first_array(std::size_t instruction, const Tree& tree) {
-    std::vector<std::size_t> arrays;
-    arrays_of(tree, arrays);
-    if (!arrays.empty()) flat_.of_entry[instruction] = arrays[0];
+  static std::optional<std::size_t> first_array(const Tree& tree) {
+    if (tree.node) return tree.node;
+    for (const Tree& part : tree.parts) {
+      if (const auto first = first_array(part)) return first;
+    }
+    return std::nullopt;
   }
 
   static std::size_t parts_of(const Tree& tree) {
@@ -118,6 +121,7 @@ class Flattening {
     budget_.spend(64);
     if (flat_.nodes.size() == kMaxNodes) not_covered("modules of this size");
     flat_.nodes.push_back(std::move(node));
+    flat_.forms.push_back(nullptr);
     return flat_.nodes.size() - 1;
   }
 
@@ -143,14 +147,16 @@ class Flattening {
       made.at(computation.parameters[k]) = arguments[k];
     }
     if (depth_ == 1) flat_.of_entry.resize(made.size());
+    std::vector<const Tree*> operands;
     for (std::size_t i = 0; i < made.size(); ++i) {
       const Instruction& instruction = computation.instructions[i];
-      if (depth_ == 1) note_first_array(i, made[i]);
+      if (instruction.opcode != "parameter") {
+        operands.clear();
+        for (const std::uint32_t each : instruction.operands) operands.push_back(&made.at(each));
+        made[i] = result(computation, instruction, operands);
+      }
+      if (depth_ == 1) flat_.of_entry[i] = first_array(made[i]);
       if (instruction.opcode == "parameter") continue;
-      std::vector<Tree> operands;
-      for (const std::uint32_t each : instruction.operands) operands.push_back(made.at(each));
-      made[i] = result(computation, instruction, operands);
-      if (depth_ == 1) note_first_array(i, made[i]);
       budget_.spend(256 * (1 + parts_of(made[i])));
       require_shape(made[i], instruction);
     }
@@ -167,17 +173,40 @@ class Flattening {
   }
 
   /// Types and sizes follow from those of the operands, where that is known of an operation.
-  void require_shape(const Node& node) const {
+  /// Returns what its sizes follow from.
+  std::optional<Form> require_shape(const Node& node) const {
     const Instruction& instruction = *node.instruction;
     std::vector<Type> types;
     for (const std::size_t each : node.operands) types.push_back(flat_.nodes[each].shape.type);
     bool fits = have_types(instruction.opcode, types, xla::arrays_of(node.shape));
+    std::optional<Form> form;
     if (!node.shape.is_tuple && has_sizes(instruction.opcode, types.size())) {
       const std::vector<Index> operands = sizes_of(flat_.nodes, node);
-      fits = fits &&
-             xla::sizes_of(form_of(flat_.module, node, operands), operands) == node.shape.sizes;
+      form = form_of(flat_.module, node, operands);
+      fits = fits && xla::sizes_of(*form, operands) == node.shape.sizes;
     }
     if (!fits) malformed("the shape of " + printable(instruction.name));
+    return form;
+  }
+
+  static bool have_one_shape(const Shape& a, const Shape& b) {
+    return a.sizes == b.sizes && a.type == b.type && a.is_tuple == b.is_tuple;
+  }
+
+  /// An earlier node, with a form, of an instruction that is written alike and of operands of the
+  /// same shapes: what is said of its shape and form is said of one of `operands`.
+  std::optional<std::size_t> like(const Instruction& instruction,
+                                  const std::vector<const Tree*>& operands) const {
+    const auto last = last_with_form_.find(instruction.kind);
+    if (last == last_with_form_.end()) return std::nullopt;
+    const std::vector<std::size_t>& own = flat_.nodes[last->second].operands;
+    const bool is_like =
+        std::equal(own.begin(), own.end(), operands.begin(), operands.end(),
+                   [&](std::size_t node, const Tree* tree) {
+                     return tree->node &&
+                            have_one_shape(flat_.nodes[node].shape, flat_.nodes[*tree->node].shape);
+                   });
+    return is_like ? std::optional(last->second) : std::nullopt;
   }
 
   /// But for collectives, which change sizes along one dimension: rules see to it.
@@ -206,43 +235,52 @@ class Flattening {
   }
 
   Tree result(const Computation& computation, const Instruction& instruction,
-              std::vector<Tree>& operands) {
+              const std::vector<const Tree*>& operands) {
     const std::string& opcode = instruction.opcode;
     const Shape& shape = instruction.shape;
-    if (opcode == "tuple") return {{}, std::move(operands)};
+    const AddNode adding = [&](Node next) { return add(std::move(next)); };
+    if (const auto known = like(instruction, operands)) {
+      Node node{&computation, &instruction, {}, shape, 0, flat_.nodes[*known].is_function};
+      for (const Tree* operand : operands) node.operands.push_back(*operand->node);
+      if (const auto other = other_node(node, adding)) return {other, {}};
+      return {add_with_form(std::move(node), flat_.forms[*known]), {}};
+    }
+    const auto copied = [&] {
+      std::vector<Tree> trees;
+      for (const Tree* operand : operands) trees.push_back(*operand);
+      return trees;
+    };
+    if (opcode == "tuple") return {{}, copied()};
     if (opcode == "get-tuple-element") {
       const std::int64_t index = instruction.number("index", -1);
-      auto& parts = operands.at(0).parts;
+      const auto& parts = operands.at(0)->parts;
       if (parts.empty()) return leaves(computation, instruction, shape);
       if (index < 0 || index >= std::ssize(parts)) malformed("no such element of a tuple");
       return parts[static_cast<std::size_t>(index)];
     }
-    if (returns_operand(opcode) || is_note(instruction)) return operands.at(0);
+    if (returns_operand(opcode) || is_note(instruction)) return *operands.at(0);
     if (opcode == "while" && !flat_.is_one_of_several)
-      return loop(computation, instruction, operands.at(0));
+      return loop(computation, instruction, *operands.at(0));
     if (opcode == "conditional" && !flat_.is_one_of_several)
-      return branches(computation, instruction, operands);
+      return branches(computation, instruction, copied());
     if (is_one_of(opcode, {"call", "fusion", "async-start"})) {
       const char* key = opcode == "call" ? "to_apply" : "calls";
-      return of(flat_.module.called(instruction.attribute(key)), operands);
+      return of(flat_.module.called(instruction.attribute(key)), copied());
     }
     Node node = with_promises({&computation, &instruction, {}, shape, 0, false});
     if (auto top = top_k_of(flat_.module, instruction))
       node = written(flat_, node, std::move(*top));
     node.is_function = is_function(node);
-    for (const Tree& operand : operands) {
-      if (!operand.node) return leaves(computation, instruction, shape);
-      node.operands.push_back(*operand.node);
+    for (const Tree* operand : operands) {
+      if (!operand->node) return leaves(computation, instruction, shape);
+      node.operands.push_back(*operand->node);
     }
-    if (!opcode.ends_with("-start")) require_shape(node);
+    std::optional<Form> form;
+    if (!opcode.ends_with("-start")) form = require_shape(node);
     if (opcode == "bitcast") {
       if (const auto moved = bitcast(node)) return {moved, {}};
     }
-    if (opcode == "reshape" && node.operands.size() == 1) {
-      if (const auto same = reshaped_back(node.operands[0], shape)) return {same, {}};
-    }
-    const AddNode adding = [&](Node next) { return add(std::move(next)); };
-    if (const auto one = expressed(node, adding)) return {one, {}};
+    if (const auto other = other_node(node, adding)) return {other, {}};
     if (opcode == "reduce" && shape.is_tuple) reduce_last(node);
     if (opcode == "reduce" && shape.is_tuple && shape.parts.size() == 2) {
       if (const auto parts = add_joined_reduction(flat_, node, adding))
@@ -271,8 +309,16 @@ class Flattening {
       }
       return is_single ? tree.parts[0] : tree;
     }
-    if (!shape.is_tuple)
-      return shape.type.name == "token" ? Tree{} : Tree{add(std::move(node)), {}};
+    if (!shape.is_tuple && shape.type.name == "token") return {};
+    if (!shape.is_tuple && form && node.instruction == &instruction) {
+      const std::size_t added =
+          add_with_form(std::move(node), &flat_.different_forms.emplace_back(std::move(*form)));
+      // Functions are written with the types of their operands' instructions.
+      const bool is_of_kind = instruction.kind != 0 && flat_.forms[added]->opcode != "function";
+      if (is_of_kind) last_with_form_[instruction.kind] = added;
+      return {added, {}};
+    }
+    if (!shape.is_tuple) return {add(std::move(node)), {}};
     Tree tree;
     for (const Shape& part : shape.parts) {
       if (part.is_tuple || is_one_of(opcode, {"while", "conditional"}))
@@ -286,7 +332,7 @@ class Flattening {
 
   /// A gather or scatter with what it promises of its indices, if that is always so, and means the
   /// same in whatever order their components are.
-  Node with_promises(const Node& node) {
+  Node with_promises(Node node) {
     const Instruction& instruction = *node.instruction;
     const auto opcode = without_promises(instruction.opcode);
     if (!opcode || !flat_.may_promise || branches_ > 0) return node;
@@ -309,6 +355,20 @@ class Flattening {
   static void forget_promises(Node& node) {
     if (!node.promises()) return;
     node.has_sorted_indices = node.has_unique_indices = node.is_function = false;
+  }
+
+  std::size_t add_with_form(Node node, const Form* form) {
+    const std::size_t number = add(std::move(node));
+    flat_.forms[number] = form;
+    return number;
+  }
+
+  /// A node that is the same, which may have been there or is made of others that `adding` adds.
+  std::optional<std::size_t> other_node(const Node& node, const AddNode& adding) {
+    if (node.instruction->opcode == "reshape" && node.operands.size() == 1) {
+      if (const auto same = reshaped_back(node.operands[0], node.shape)) return same;
+    }
+    return expressed(node, adding);
   }
 
   /// What a compiler expanded into this instruction and others, made by nodes that `adding` adds.
@@ -580,6 +640,8 @@ class Flattening {
 
   FlatModule& flat_;
   Budget& budget_;
+  /// By kind of instruction the last node whose form was made from its instruction.
+  std::unordered_map<std::uint32_t, std::size_t> last_with_form_;
   int depth_ = 0;
   int branches_ = 0;  ///< and conditions of loops, that what is flattened is in
 };

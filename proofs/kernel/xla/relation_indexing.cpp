@@ -232,17 +232,25 @@ std::optional<Fact> RelatedModules::scatter(const Node& node, const Form& form, 
 
 /// Of every device, the one number that all elements of an array are there.
 std::optional<Index> RelatedModules::one_number(std::size_t node) const {
-  while (!has_numbers(node)) {
+  for (;;) {
     const Node& here = local_.nodes.at(node);
+    const bool is_moved =
+        is_one_of(here.instruction->opcode, {"broadcast", "reshape", "transpose"});
+    if (has_numbers(node) && !(is_moved && has_numbers(here.operands[0]))) break;
     // As real numbers integers are what they are.
     const bool is_real = here.instruction->opcode == "convert" && here.shape.type.is_float() &&
                          local_.nodes[here.operands[0]].shape.type.is_integer();
-    if (!is_real && !is_one_of(here.instruction->opcode, {"broadcast", "reshape", "transpose"}))
-      return std::nullopt;
+    if (!is_real && !is_moved) return std::nullopt;
     node = here.operands[0];
   }
   Index all;
-  for (const TensorPtr& tensor : known_[node].devices) {
+  const auto& devices = known_[node].devices;
+  for (std::size_t device = 0; device < devices.size(); ++device) {
+    const TensorPtr& tensor = devices[device];
+    if (device > 0 && tensor == devices[device - 1]) {  // most have one and the same
+      all.push_back(all.back());
+      continue;
+    }
     const std::int64_t first = numbers_->known(tensor->cells.at(0), tensor->type).value();
     for (const Cell& cell : tensor->cells) {
       if (numbers_->known(cell, tensor->type) != first) return std::nullopt;

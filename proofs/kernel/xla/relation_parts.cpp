@@ -138,8 +138,9 @@ std::optional<Fact> RelatedModules::settled(Fact fact) {
 }
 
 /// Summands are added, or an operation commutes with their sum.
-std::optional<Fact> RelatedModules::of_shares(const Node& node, const Facts& facts,
+std::optional<Fact> RelatedModules::of_shares(std::size_t number, const Facts& facts,
                                               const Index& hint) {
+  const Node& node = local_.nodes.at(number);
   if (std::any_of(facts.begin(), facts.end(), [](const Fact* fact) { return fact->view; }))
     return std::nullopt;
   if (!node.is_function) {
@@ -182,7 +183,7 @@ std::optional<Fact> RelatedModules::of_shares(const Node& node, const Facts& fac
   const auto result_of = [&](const std::vector<Fact>& list) {
     Facts all;
     for (const Fact& fact : list) all.push_back(&fact);
-    return rule_of(node, all, false, hint);
+    return rule_of(number, all, false, hint);
   };
   auto sum = result_of(sums);
   const auto summand = result_of(summands);

@@ -73,12 +73,13 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
     return checked(number, of_numbers(number, hint));
   const bool has_share =
       std::any_of(facts.begin(), facts.end(), [](const Fact* fact) { return fact->share; });
-  return checked(number,
-                 has_share ? of_shares(node, facts, hint) : rule_of(node, facts, is_choice, hint));
+  return checked(
+      number, has_share ? of_shares(number, facts, hint) : rule_of(number, facts, is_choice, hint));
 }
 
-std::optional<Fact> RelatedModules::rule_of(const Node& node, const Facts& facts, bool is_choice,
+std::optional<Fact> RelatedModules::rule_of(std::size_t number, const Facts& facts, bool is_choice,
                                             const Index& hint) {
+  const Node& node = local_.nodes.at(number);
   std::optional<Fact> result;
   if (node.instruction->opcode == "constant") {
     if (const auto tensor = tensors_.constant(*node.instruction)) {
@@ -107,9 +108,13 @@ std::optional<Fact> RelatedModules::rule_of(const Node& node, const Facts& facts
     if (facts.size() == 1 && node.operands.size() == 1)
       result = facts[0]->view ? gathered_view(node, *facts[0]) : collective(node, *facts[0]);
   } else {
-    const std::vector<Index> operands = sizes_of(local_.nodes, node);
-    const Form form = form_of(local_.module, node, operands);
-    if (xla::sizes_of(form, operands) != node.shape.sizes) return std::nullopt;
+    std::optional<Form> own;
+    if (local_.forms[number] == nullptr) {
+      const std::vector<Index> operands = sizes_of(local_.nodes, node);
+      own = form_of(local_.module, node, operands);
+      if (xla::sizes_of(*own, operands) != node.shape.sizes) return std::nullopt;
+    }
+    const Form& form = own ? *own : *local_.forms[number];
     const std::string& opcode = form.opcode;
     const bool has_view =
         std::any_of(facts.begin(), facts.end(), [](const Fact* fact) { return fact->view; });

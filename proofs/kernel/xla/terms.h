@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -17,7 +18,7 @@ constexpr double kExact = 9007199254740992.0;  // 2^53
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kMaxInput = 1e4;  ///< of real numbers, for what is finite
 
-/// Residues modulo a prime below 2^61.
+/// Residues modulo an odd prime below 2^61.
 struct Field {
   std::uint64_t prime;
 
@@ -42,9 +43,14 @@ struct Field {
     const double mantissa = std::frexp(std::fabs(value), &exponent);
     const auto whole = static_cast<std::uint64_t>(std::ldexp(mantissa, 53));
     const int shift = exponent - 53;
-    const std::uint64_t scale =
-        power(shift < 0 ? inverse(2) : 2, static_cast<std::uint64_t>(std::abs(shift)));
-    const std::uint64_t size = product(whole % prime, scale);
+    std::uint64_t size = whole % prime;
+    if (shift <= 0 && std::countr_zero(whole) >= -shift) {
+      size = (whole >> static_cast<unsigned>(-shift)) % prime;
+    } else {
+      const std::uint64_t half = prime / 2 + 1;
+      size =
+          product(size, power(shift < 0 ? half : 2, static_cast<std::uint64_t>(std::abs(shift))));
+    }
     return value < 0 ? negative(size) : size;
   }
 };
