@@ -220,6 +220,7 @@ void RelationSearch::relate(std::size_t node) {
     for (const std::size_t fact : first) derive(node, {fact}, {});
     if (!of_[node].empty() && !modules_.has_own()) return;
   }
+  if (opcode == "concatenate") borders(node);
   const bool is_scatter = opcode == "scatter" && here.operands.size() == 3;  // of one array
   std::vector<Numbers> choices;
   for (std::size_t k = 0; k < here.operands.size(); ++k) {

@@ -159,6 +159,9 @@ class RelationSearch {
   void slices(std::size_t node, std::size_t fact);
   /// Choices by indices that count up along a dimension that is cut.
   void masks(std::size_t node);
+  /// Parts of neighbours that are concatenated with an array, as the other module pads it with
+  /// zeros.
+  void borders(std::size_t node);
   /// How a tensor may be padded along a dimension: as the other module pads it, or so that arrays
   /// have something of it all along.
   std::set<std::pair<std::int64_t, std::int64_t>> likely_pads(std::size_t fact, std::size_t along);

@@ -184,6 +184,51 @@ std::set<std::pair<std::int64_t, std::int64_t>> RelationSearch::likely_pads(std:
   return pads;
 }
 
+void RelationSearch::borders(std::size_t node) {
+  const auto& nodes = modules_.local().nodes;
+  const Node& here = nodes[node];
+  const auto is_sent = [&](std::size_t operand) {
+    return nodes[operand].instruction->opcode == "collective-permute";
+  };
+  if (std::ranges::none_of(here.operands, is_sent)) return;
+  const std::int64_t along = here.instruction->numbers("dimensions").at(0);
+  const auto dimension = static_cast<std::size_t>(along);
+  std::map<std::size_t, std::set<std::pair<std::int64_t, std::int64_t>>> pads;  // by tensor
+  for (const std::size_t fact : of_[here.operands[0]]) {
+    const std::size_t tensor = modules_.facts()[fact].tensor;
+    for (const std::size_t padded : made_of(tensor, "pad")) {
+      if (padded >= whole_) break;
+      const auto& rows = modules_.tensors().at(padded).form.numbers;
+      const std::int64_t low = rows[0][dimension], high = rows[1][dimension];
+      if (low >= 0 && high >= 0 && low + high > 0 && rows[2][dimension] == 0)
+        pads[tensor].insert({low, high});
+    }
+  }
+  for (const auto& [tensor, edges] : pads) {
+    for (const auto& [low, high] : edges) {
+      std::vector<Numbers> choices;
+      bool is_after = false;
+      for (const std::size_t operand : here.operands) {
+        const bool sent = is_sent(operand);
+        const Index hint = {along, low, high, sent && is_after ? 1 : 0};
+        Numbers& padded = choices.emplace_back();
+        for (const std::size_t fact : Numbers(of_[sent ? nodes[operand].operands[0] : operand])) {
+          if (modules_.facts()[fact].tensor != tensor) continue;
+          const auto seen = modules_.follows(operand, {fact}, hint);
+          if (!seen) continue;
+          derive(operand, {fact}, hint);
+          for (const std::size_t each : of_[operand]) {
+            if (modules_.facts()[each].tensor == seen->tensor) padded.push_back(each);
+          }
+          break;
+        }
+        is_after = is_after || !sent;
+      }
+      derive_all(node, choices, {1});
+    }
+  }
+}
+
 void RelationSearch::masks(std::size_t node) {
   const Node& here = modules_.local().nodes[node];
   for (std::int64_t k = 1; k <= 2; ++k) {

@@ -50,9 +50,9 @@ TEST_CASE(
     "p2-check is small enough to be read: under 1,860 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
     "one-sided "
-    "plans, in JSON and in text, and algorithms of MSCCL, 5,630 for executing modules of XLA, "
-    "8,400 for "
-    "their relation at every node, 1,180 for that of several programs") {
+    "plans, in JSON and in text, and algorithms of MSCCL, 5,740 for executing modules of XLA, "
+    "8,680 for "
+    "their relation at every node, 1,210 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
   const auto relations = [](const std::string& name) { return name == "relation"; };
   const auto several = [](const std::string& name) { return name == "programs"; };
@@ -82,8 +82,9 @@ TEST_CASE(
   // otherwise, for errors of numbers, and for what is known of an integer under a condition only.
   // 180 are for bounds that hold for small inputs only, for infinities, for calls, and for types
   // and sizes of moves, 80 for elements named behind tuples and for constants stated exactly,
-  // 130 for shardings by meshes and for parts that are manual over some axes only.
-  CHECK(checker_lines(modules) < 5630);
+  // 130 for shardings by meshes and for parts that are manual over some axes only, 100 for lines that
+  // are read once where they are written alike.
+  CHECK(checker_lines(modules) < 5740);
   CHECK(checker_lines(relations) > 1000);
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
   // for all-to-alls, and for manual parts, in which every device has tensors of its own.
@@ -105,11 +106,12 @@ TEST_CASE(
   // sizes of all that is looked at, 30 for slices that are gathered. 200 are for what is promised
   // of indices, and for gathers and scatters at indices of several components. 230 are for
   // conditions of claims, signs of numbers, sums and powers with constants, windows that are cut,
-  // and top-k.
-  CHECK(checker_lines(relations) < 8400);
+  // and top-k. 180 are for convolutions over positions that are cut, with the borders of neighbours,
+  // and 100 for instructions that are written alike, whose shapes are looked at once.
+  CHECK(checker_lines(relations) < 8680);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.
-  CHECK(checker_lines(several) < 1180);
+  CHECK(checker_lines(several) < 1210);
   CHECK(checker_lines(onesided) > 1000);
   // Three readers (plans in JSON, in text, with expressions and loops; XML), an order, a run. 170
   // lines are for counters whose signals end waits as the interleaving has it: an execution in

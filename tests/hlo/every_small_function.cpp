@@ -1,5 +1,7 @@
 // Small programs of windows and convolutions.
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "tests/hlo/every_small_program.h"
@@ -73,11 +75,95 @@ void make_convolutions(SmallProgram& program, Choices& choices) {
   }
 }
 
+/// A convolution of one batch and feature.
+void add_convolution(SmallProgram& program, std::size_t x, std::size_t kernel,
+                     const Window& window) {
+  Step step = step_of("convolution", program.at(x), x);
+  step.operands.push_back(kernel);
+  step.form.opcode = "function";
+  step.sizes[1] = window.positions(step.sizes[1]);
+  if (step.sizes[1] < 1) return;
+  step.attributes = fmt::format(", {}, dim_labels=b0f_0io->b0f", window_text({window}));
+  step.form.text = step.attributes;
+  program.add(std::move(step));
+}
+
+Axis all_of(std::int64_t size, std::size_t devices) { return ways_to_hold(size, devices, true)[0]; }
+
+/// Windows that slide over parts, each from another index on, with halos and holes.
+void make_sliding_windows(SmallProgram& program, Choices& choices) {
+  const std::int64_t size = 2 + static_cast<std::int64_t>(choices.below(4));
+  const auto step = static_cast<std::int64_t>(choices.below(5));
+  const auto first = static_cast<std::int64_t>(choices.below(2));
+  const auto begin = static_cast<std::int64_t>(choices.below(2));
+  const auto count = static_cast<std::int64_t>(program.devices());
+  Axis line{size, first + (count - 1) * step + size - begin, {}};
+  for (std::int64_t device = 0; device < count; ++device)
+    line.devices.push_back({{begin, first + device * step, size - begin}});
+  const Axis one = all_of(1, program.devices());
+  const std::size_t x = held(program, "f32", {one, line, one});
+  const std::size_t zero = program.constant("f32", "0");
+  const Window window = {1 + static_cast<std::int64_t>(choices.below(3)),
+                         1 + static_cast<std::int64_t>(choices.below(3)),
+                         static_cast<std::int64_t>(choices.below(2)),
+                         static_cast<std::int64_t>(choices.below(2)),
+                         1,
+                         1 + static_cast<std::int64_t>(choices.below(2)),
+                         choices.below(2) == 1};
+  if (window.positions(size) < 1) return;
+  Step reduction = step_of("reduce-window", program.at(x), x);
+  reduction.operands.push_back(zero);
+  reduction.form.opcode = "function";
+  reduction.sizes[1] = window.positions(size);
+  reduction.attributes =
+      fmt::format(", {}, to_apply=maximum_f32", window_text({kOne, window, kOne}));
+  reduction.form.text = reduction.attributes;
+  program.add(std::move(reduction));
+  const std::size_t kernel =
+      held(program, "f32", {all_of(window.size, program.devices()), one, one});
+  add_convolution(program, x, kernel, window);
+}
+
+/// Kernels of which each device has a part, of elements that begin there, or elsewhere.
+void make_cut_windows(SmallProgram& program, Choices& choices) {
+  const auto number = [&](std::int64_t from, std::size_t count) {
+    return from + static_cast<std::int64_t>(choices.below(count));
+  };
+  const std::int64_t size = number(1, 2), stride = number(1, 2), dilation = number(1, 2),
+                     positions = number(1, 2), more = number(0, 2), rest_of_whole = number(0, 2),
+                     shift = number(-1, 3), way = number(0, 3);
+  const bool are_all_shifted = choices.below(2) == 1;
+  const auto count = static_cast<std::int64_t>(program.devices());
+  const std::int64_t rest = (positions - 1) * stride + 1 + more;
+  const std::int64_t parts = way == 2 ? 2 : count;
+  Axis kernel{size, parts * size, {}};
+  Axis line{(size - 1) * dilation + rest, (kernel.whole - 1) * dilation + rest + rest_of_whole, {}};
+  for (std::int64_t device = 0; device < count; ++device) {
+    const std::int64_t part = way == 0 ? device : way == 1 ? count - 1 - device : device % 2;
+    kernel.devices.push_back({{0, part * size, size}});
+    const std::int64_t begin =
+        part * size * dilation + (are_all_shifted || device == 0 ? shift : 0);
+    const std::int64_t low = std::max<std::int64_t>(0, -begin);
+    const std::int64_t most = std::min(line.size, line.whole - begin) - low;
+    line.devices.emplace_back();
+    if (most > 0) line.devices.back().push_back({low, begin + low, most});
+  }
+  const Axis one = all_of(1, program.devices());
+  const std::size_t x = held(program, "f32", {one, line, one});
+  const std::size_t y = held(program, "f32", {kernel, one, one});
+  for (const bool is_reversed : {false, true}) {
+    for (const std::int64_t low : {0, 1})
+      add_convolution(program, x, y, {size, stride, low, 0, 1, dilation, is_reversed});
+  }
+}
+
 }  // namespace
 
 std::vector<Operations> function_operations() {
   return {{"windows", {"reduce-window"}, make_every_window},
-          {"convolution", {"convolution"}, make_convolutions, 300, 20, 2000}};
+          {"convolution", {"convolution"}, make_convolutions, 300, 20, 2000},
+          {"windows over parts", {"reduce-window", "convolution"}, make_sliding_windows},
+          {"windows that are cut", {"convolution"}, make_cut_windows, 300, 20}};
 }
 
 }  // namespace p2::hlo::small

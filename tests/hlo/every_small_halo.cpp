@@ -79,10 +79,41 @@ void make_mask(SmallProgram& program, Choices& choices) {
   }
 }
 
+/// What devices are sent, and what they have, as elements of a tensor padded with zeros.
+void make_sent(SmallProgram& program, Choices& choices) {
+  const std::int64_t size = 1 + static_cast<std::int64_t>(choices.below(2));
+  const auto type = choices.of<std::string>({"f32", "s32", "pred"});
+  std::vector<Axis> axes = {choices.of(ways_to_hold(size, program.devices(), false))};
+  if (choices.below(2) == 1) axes.push_back(choices.of(ways_to_hold(2, program.devices(), true)));
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  const std::size_t way = choices.below(4);
+  for (std::size_t device = way == 3 ? 0 : 1; device < program.devices(); ++device) {
+    const std::size_t other = (device + program.devices() - 1) % program.devices();
+    if (way == 0 || way == 3) pairs.emplace_back(other, device);
+    if (way == 1) pairs.emplace_back(device, other);
+    if (way == 2 && device % 2 == 1) pairs.emplace_back(other, device);
+  }
+  const std::size_t x = held(program, type, axes);
+  const std::size_t sent = program.permute(x, pairs);
+  std::vector<Index> hints;
+  for (std::int64_t along = 0; along < std::ssize(axes); ++along) {
+    for (std::int64_t low = -1; low < 4; ++low) {
+      for (std::int64_t high = -1; high < 4; ++high) {
+        for (const std::int64_t side : {0, 1}) hints.push_back({along, low, high, side});
+      }
+    }
+  }
+  program.hint(sent, hints);
+  Step own = step_of(type == "pred" ? "not" : "negate", program.at(x), x);
+  own.seen = hints;
+  program.add(std::move(own));
+}
+
 }  // namespace
 
 std::vector<Operations> halo_operations() {
-  return {{"one array of several tensors", {"negate"}, make_seen},
+  return {{"what devices are sent, padded", {"collective-permute", "negate"}, make_sent},
+          {"one array of several tensors", {"negate"}, make_seen},
           {"choice by an index", {"add", "select", "reduce"}, make_mask, 150, 5, 20000}};
 }
 

@@ -226,6 +226,117 @@ TEST_CASE("windows may pad what they are of") {
   }
 }
 
+/// Rows of 8 positions and two features, on two devices, with what a device has of its neighbours.
+std::string spatial(bool is_whole, const std::string& body) {
+  const std::string cut = is_whole ? ", sharding={devices=[1,2,1]<=[2]}" : "";
+  const std::string size = is_whole ? "8" : "4";
+  return "HloModule m" + std::string(is_whole ? "" : ", num_partitions=2") +
+         "\n\nadd {\n  l = f32[] parameter(0)\n  r = f32[] parameter(1)\n"
+         "  ROOT s = f32[] add(l, r)\n}\n\nENTRY e {\n  x = f32[1," +
+         size + ",2] parameter(0)" + cut + "\n  g = f32[1," + size + ",2] parameter(1)" + cut +
+         "\n  k = f32[3,2,2] parameter(2)\n  zero = f32[] constant(0)\n" + body + "}\n";
+}
+const std::string kBorders =
+    "  last = f32[1,1,2] slice(x), slice={[0:1],[3:4],[0:2]}\n"
+    "  low = f32[1,1,2] collective-permute(last), source_target_pairs={{0,1}}, channel_id=1\n"
+    "  first = f32[1,1,2] slice(x), slice={[0:1],[0:1],[0:2]}\n"
+    "  high = f32[1,1,2] collective-permute(first), source_target_pairs={{1,0}}, channel_id=2\n"
+    "  all = f32[1,6,2] concatenate(low, x, high), dimensions={1}\n";
+
+/// Each of the changes makes another module, which is refuted.
+void check_changes(const std::string& before, const std::string& after,
+                   const std::vector<std::pair<const char*, const char*>>& changes) {
+  CHECK(is_proved(before, after));
+  CHECK(summary(compared(before, after)) == "valid");
+  for (const auto& [from, to] : changes) {
+    const std::string other = replaced(after, from, to);
+    CAPTURE(other);
+    CHECK_FALSE(is_proved(before, other));
+    CHECK(summary(compared(before, other)).starts_with("invalid"));
+  }
+}
+
+TEST_CASE("a convolution over positions that are cut takes its neighbours' borders") {
+  const std::string labels = ", dim_labels=b0f_0io->b0f";
+  const std::string before =
+      spatial(true, "  ROOT o = f32[1,8,2] convolution(x, k), window={size=3 pad=1_1}" + labels +
+                        ", sharding={devices=[1,2,1]<=[2]}\n");
+  const std::string product = " = f32[1,4,2] convolution(all, k), window={size=3}" + labels + "\n";
+  // Nothing that is sent is zero.
+  check_changes(before, spatial(false, kBorders + "  ROOT o" + product),
+                {{"[3:4]", "[2:3]"},
+                 {"{{0,1}}", "{{1,0}}"},
+                 {"concatenate(low, x, high)", "concatenate(high, x, low)"},
+                 {"source_target_pairs={{1,0}}", "source_target_pairs={{0,1},{1,0}}"},
+                 {"window={size=3}", "window={size=3 rhs_reversal=1}"}});
+  // The same by a mask, and with other borders beyond the ends.
+  const std::string masked = replaced(
+      kBorders +
+          "  id = u32[] partition-id()\n  t = s32[2] constant({0,4})\n"
+          "  d = s32[1] dynamic-slice(t, id), dynamic_slice_sizes={1}\n  f = s32[] reshape(d)\n"
+          "  fb = s32[1,6,2] broadcast(f), dimensions={}\n"
+          "  n = s32[1,6,2] iota(), iota_dimension=1\n  at = s32[1,6,2] add(n, fb)\n"
+          "  one = s32[] constant(1)\n  from = s32[1,6,2] broadcast(one), dimensions={}\n"
+          "  nine = s32[] constant(9)\n  to = s32[1,6,2] broadcast(nine), dimensions={}\n"
+          "  begun = pred[1,6,2] compare(at, from), direction=GE\n"
+          "  open = pred[1,6,2] compare(at, to), direction=LT\n"
+          "  mask = pred[1,6,2] and(begun, open)\n"
+          "  zeros = f32[1,6,2] broadcast(zero), dimensions={}\n"
+          "  inside = f32[1,6,2] select(mask, all, zeros)\n  ROOT o" +
+          product,
+      "convolution(all, k)", "convolution(inside, k)");
+  check_changes(before,
+                spatial(false, replaced(replaced(masked, "pairs={{0,1}}", "pairs={{0,1},{1,0}}"),
+                                        "pairs={{1,0}}", "pairs={{1,0},{0,1}}")),
+                {{"constant({0,4})", "constant({0,3})"},
+                 {"constant(9)", "constant(10)"},
+                 {"direction=GE", "direction=GT"},
+                 {"select(mask, all, zeros)", "select(mask, zeros, all)"}});
+  // Every second position, of which the last one needs one element more.
+  const std::string half = ", sharding={devices=[1,2,1]<=[2]}\n";
+  check_changes(
+      spatial(true, "  ROOT o = f32[1,4,2] convolution(x, k), window={size=3 stride=2 pad=0_1}" +
+                        labels + half),
+      spatial(false, kBorders +
+                         "  own = f32[1,5,2] concatenate(x, high), dimensions={1}\n  ROOT o = "
+                         "f32[1,2,2] convolution(own, k), window={size=3 stride=2}" +
+                         labels + "\n"),
+      {{"concatenate(x, high)", "concatenate(high, x)"},
+       {"concatenate(x, high)", "concatenate(low, x)"},
+       {"[0:1],[0:1]", "[0:1],[1:2]"}});
+}
+
+TEST_CASE("the gradient of a kernel is the sum of those of the positions that devices have") {
+  const std::string labels = ", dim_labels=f0b_i0o->0bf\n";
+  check_changes(
+      spatial(true, "  ROOT o = f32[3,2,2] convolution(x, g), window={size=8 pad=1_1}" + labels),
+      spatial(false, kBorders + "  p = f32[3,2,2] convolution(all, g), window={size=4}" + labels +
+                         "  ROOT o = f32[3,2,2] all-reduce(p), replica_groups={{0,1}}, "
+                         "channel_id=3, use_global_device_ids=true, to_apply=add\n"),
+      {{"[3:4]", "[2:3]"},
+       {"concatenate(low, x, high)", "concatenate(high, x, low)"},
+       {"convolution(all, g)", "convolution(all, x)"},
+       {"window={size=4}", "window={size=4 rhs_reversal=1}"},
+       {"all-reduce(p), replica_groups={{0,1}}", "all-reduce(p), replica_groups={{0},{1}}"}});
+}
+
+TEST_CASE("a convolution pads with zeros only where its kernel is finite") {
+  const auto text = [](const std::string& kernel, const std::string& body) {
+    return spatial(false,
+                   "  c = f32[] constant(inf)\n  i = f32[3,2,2] broadcast(c), "
+                   "dimensions={}\n" +
+                       replaced(body, "K", kernel));
+  };
+  const std::string window =
+      "  ROOT o = f32[1,4,2] convolution(x, K), window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f\n";
+  const std::string pad =
+      "  p = f32[1,6,2] pad(x, zero), padding=0_0x1_1x0_0\n  ROOT o = f32[1,4,2] convolution(p, "
+      "K), window={size=3}, dim_labels=b0f_0io->b0f\n";
+  CHECK(is_certified(text("k", window), text("k", pad)));
+  CHECK_FALSE(is_certified(text("k", window), text("k", replaced(pad, "1_1", "2_0"))));
+  CHECK_FALSE(is_certified(text("i", window), text("i", pad)));
+}
+
 /// The gradient of the kernel of a convolution of two features, each by itself, of rows on two
 /// devices.
 std::string grouped(bool is_whole, const std::string& body) {

@@ -270,8 +270,8 @@ struct WindowDimension {
   bool is_single() const {
     return size == 1 && stride == 1 && low == 0 && high == 0 && base_dilation == 1;
   }
-  /// Whether windows without holes are one element apart.
-  bool is_sliding() const { return stride == 1 && base_dilation == 1 && window_dilation == 1; }
+  /// Whether windows are of elements, without padding and holes between them.
+  bool is_plain() const { return low == 0 && high == 0 && base_dilation == 1 && size > 0; }
   /// The number of positions along a dimension.
   std::int64_t positions(std::int64_t elements) const {
     const std::int64_t padded =

@@ -527,6 +527,9 @@ class RelatedModules {
   std::optional<Fact> seen_as(const Fact& fact, const Index& hint);    // relation_manual.cpp
   // relation_exchange.cpp
   std::optional<Fact> seen_in(const Node& node, const Facts& facts, const Index& hint);
+  std::optional<Fact> in_padding(const Fact& fact, const Index& hint,
+                                 const std::vector<bool>& has_zeros);
+  std::optional<Fact> sent_in_padding(const Node& node, const Fact& fact, const Index& hint);
   std::optional<Fact> counted_from(const Fact& fact, const Index& numbers);
   std::optional<Fact> chosen_by_index(const Facts& facts, const Index& hint);
   static bool are_alike(const Place& place, const Communication& communication);
@@ -566,6 +569,8 @@ class RelatedModules {
   std::optional<Fact> reduce(const Node& node, const Form& form, const Facts& facts);
   // relation_functions.cpp
   std::optional<std::size_t> places_of_windows(const WindowDimension& window, std::size_t place);
+  std::optional<std::size_t> places_of_cut_window(const WindowDimension& window, std::size_t input,
+                                                  std::size_t kernel);
   std::optional<Fact> applied(const Node& node, Form form, const Facts& facts);
   // relation_indexing.cpp
   std::optional<Fact> dynamic(const Node& node, const Form& form, const Facts& facts);

@@ -73,6 +73,54 @@ std::optional<Fact> RelatedModules::seen_in(const Node& node, const Facts& facts
   return tensor ? std::optional(Fact{0, *tensor, std::move(places), {}}) : std::nullopt;
 }
 
+/// Elements of a tensor as those of it padded with zeros; by a hint of the dimension, the padding
+/// before and after it, and which of both arrays of `has_zeros` are in, next to the tensor.
+std::optional<Fact> RelatedModules::in_padding(const Fact& fact, const Index& hint,
+                                               const std::vector<bool>& has_zeros) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  const auto along = static_cast<std::size_t>(hint.at(0));
+  const std::int64_t low = hint.at(1), high = hint.at(2);
+  const Tensors::Tensor tensor = tensors_.at(fact.tensor);
+  if (fact.partial || fact.view || fact.share || along >= fact.places.size() || low < 0 ||
+      low > kMost || high < 0 || high > kMost || tensor.kind == "pred" ||
+      tensors_.varies(fact.tensor))
+    return std::nullopt;
+  const auto fixed = places_.fixed(fact.places[along]);
+  if (!fixed) return std::nullopt;
+  const Place place = places_.at(*fixed);
+  const std::int64_t of = hint.at(3) == 0 ? low - place.size : low + place.whole;
+  std::vector<Segments> devices = place.devices;
+  for (std::size_t device = 0; device < devices.size(); ++device) {
+    for (Segment& each : devices[device]) each.of += low;
+    if (!has_zeros.at(device)) continue;
+    if (place.size > (hint.at(3) == 0 ? low : high)) return std::nullopt;
+    devices[device] = {{0, of, place.size}};
+  }
+  Form pad{"pad", "", std::vector<Index>(3, Index(fact.places.size(), 0))};
+  pad.numbers[0][along] = low;
+  pad.numbers[1][along] = high;
+  const auto padded =
+      tensors_.make(std::move(pad), {fact.tensor, tensors_.zeros_of(tensor.kind, {})}, tensor.kind);
+  if (!padded) return std::nullopt;
+  Fact result{0, *padded, fact.places, {}};
+  result.places[along] = places_.segments(place.size, place.whole + low + high, std::move(devices));
+  return result;
+}
+
+/// What devices are sent, as elements of a tensor padded with zeros, which those have that are sent
+/// nothing.
+std::optional<Fact> RelatedModules::sent_in_padding(const Node& node, const Fact& fact,
+                                                    const Index& hint) {
+  const Communication* const communication = this->communication(node);
+  if (communication == nullptr || communication->opcode != "collective-permute" ||
+      fact.places.empty() || fact.view || tensors_.varies(fact.tensor))
+    return std::nullopt;
+  std::vector<bool> has_zeros;
+  for (const auto& source : communication->sources) has_zeros.push_back(!source);
+  const auto sent = communicated(places_, *communication, node, fact);
+  return sent ? in_padding(*sent, hint, has_zeros) : std::nullopt;
+}
+
 /// Indices that count up from 0 along a dimension, and a number of the device more: those from
 /// there on.
 std::optional<Fact> RelatedModules::counted_from(const Fact& fact, const Index& numbers) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "proofs/kernel/xla/relation.h"
 
@@ -72,27 +73,118 @@ std::vector<IndependentDimension> independent_dimensions(const Node& node,
   return all;
 }
 
+constexpr std::string_view kWindow = ", window={";
+
+/// As XLA prints it.
+std::string text_of(const std::vector<WindowDimension>& window) {
+  std::string text = "size=";
+  const auto list = [&](const auto& words_of) {
+    for (std::size_t k = 0; k < window.size(); ++k)
+      text += (k == 0 ? "" : "x") + words_of(window[k]);
+  };
+  const auto add = [&](const char* key, std::int64_t usual, const auto& number_of) {
+    const auto is_usual = [&](const WindowDimension& each) { return number_of(each) == usual; };
+    if (std::ranges::all_of(window, is_usual)) return;
+    text += key;
+    list([&](const WindowDimension& each) { return std::to_string(number_of(each)); });
+  };
+  list([](const WindowDimension& each) { return std::to_string(each.size); });
+  add(" stride=", 1, [](const WindowDimension& each) { return each.stride; });
+  const auto has_edges = [](const WindowDimension& each) {
+    return each.low != 0 || each.high != 0;
+  };
+  if (std::ranges::any_of(window, has_edges)) {
+    text += " pad=";
+    list([](const WindowDimension& each) {
+      return std::to_string(each.low) + "_" + std::to_string(each.high);
+    });
+  }
+  add(" lhs_dilate=", 1, [](const WindowDimension& each) { return each.base_dilation; });
+  add(" rhs_dilate=", 1, [](const WindowDimension& each) { return each.window_dilation; });
+  add(" rhs_reversal=", 0, [](const WindowDimension& each) { return each.is_reversed ? 1 : 0; });
+  return text;
+}
+
+constexpr std::string_view kLabels = ", dim_labels=";
+
+/// Of the text of a convolution; nothing of any other.
+std::optional<ConvolutionLabels> labels_of(const std::string& text) {
+  const std::size_t at = text.find(kLabels);
+  if (!text.starts_with("convolution,") || at == std::string::npos ||
+      text.find(kLabels, at + 1) != std::string::npos)
+    return std::nullopt;
+  const std::size_t begin = at + kLabels.size();
+  return ConvolutionLabels(
+      std::string_view(text).substr(begin, text.find_first_of(", ", begin) - begin));
+}
+
+/// Where the window of a function's text stands, without its braces; nothing where that is not
+/// certain.
+std::optional<std::pair<std::size_t, std::size_t>> range_of_window(const std::string& text) {
+  const std::size_t at = text.find(kWindow);
+  if (at == std::string::npos || text.find(kWindow, at + 1) != std::string::npos)
+    return std::nullopt;
+  const std::size_t begin = at + kWindow.size();
+  const std::size_t end = text.find('}', begin);
+  return end == std::string::npos ? std::nullopt : std::optional(std::pair(begin, end - begin));
+}
+
+/// In place of the window of a function; whether it has one.
+bool set_window(Form& form, const std::vector<WindowDimension>& window) {
+  const auto range = range_of_window(form.text);
+  if (range) form.text.replace(range->first, range->second, text_of(window));
+  return range.has_value();
+}
+
 }  // namespace
 
-/// Windows that are one element apart, of elements that are so in the whole, are those of the
-/// whole.
+/// Windows of elements that follow each other in the whole are windows of the whole, if they begin
+/// where these do.
 std::optional<std::size_t> RelatedModules::places_of_windows(const WindowDimension& window,
                                                              std::size_t place) {
   const auto fixed = places_.fixed(place);
-  if (!fixed || !window.is_sliding() || window.low != 0 || window.high != 0 || window.size < 1)
-    return std::nullopt;
+  if (!fixed || !window.is_plain()) return std::nullopt;
   const Place of = places_.at(*fixed);
-  const std::int64_t less = window.size - 1;
-  if (of.size <= less || of.whole <= less) return std::nullopt;
+  const std::int64_t count = window.positions(of.size), whole = window.positions(of.whole);
+  if (count < 1 || whole < 1) return std::nullopt;
+  const std::int64_t stride = window.stride;
   std::vector<Segments> devices;
   for (const Segments& each : of.devices) {
     Segments own;
     for (const Segment& segment : each) {
-      if (segment.size > less) own.push_back({segment.at, segment.of, segment.size - less});
+      if ((segment.of - segment.at) % stride != 0) continue;
+      const std::int64_t first = (segment.at + stride - 1) / stride;
+      const std::int64_t skipped = first * stride - segment.at;
+      const std::int64_t inside = window.positions(segment.size - skipped);
+      if (segment.size > skipped && inside > 0)
+        own.push_back({first, first + (segment.of - segment.at) / stride, inside});
     }
     devices.push_back(std::move(own));
   }
-  return places_.segments(of.size - less, of.whole - less, std::move(devices));
+  return places_.segments(count, whole, std::move(devices));
+}
+
+/// Of a convolution whose window is cut: where a device has the kernel along a dimension, if it has
+/// the elements of the input that these are multiplied with at all positions.
+std::optional<std::size_t> RelatedModules::places_of_cut_window(const WindowDimension& window,
+                                                                std::size_t input,
+                                                                std::size_t kernel) {
+  const auto of_input = places_.fixed(input), of_kernel = places_.fixed(kernel);
+  if (!of_input || !of_kernel || !window.is_plain() || window.is_reversed) return std::nullopt;
+  const Place& x = places_.at(*of_input);
+  const Place& k = places_.at(*of_kernel);
+  WindowDimension whole = window;
+  whole.size = k.whole;
+  if (whole.positions(x.whole) != window.positions(x.size)) return std::nullopt;
+  const auto has_all = [](const Segments& segments, std::int64_t size) {
+    return segments.size() == 1 && segments[0].at == 0 && segments[0].size == size;
+  };
+  for (std::size_t device = 0; device < k.devices.size(); ++device) {
+    if (!has_all(k.devices[device], k.size) || !has_all(x.devices[device], x.size) ||
+        x.devices[device][0].of != k.devices[device][0].of * window.window_dilation)
+      return std::nullopt;
+  }
+  return of_kernel;
 }
 
 std::optional<Fact> RelatedModules::applied(const Node& node, Form form, const Facts& facts) {
@@ -110,8 +202,8 @@ std::optional<Fact> RelatedModules::applied(const Node& node, Form form, const F
   std::vector<std::size_t> along;
   const Instruction& instruction = *node.instruction;
   // Of every group of batches all features are added up.
-  const bool is_product = instruction.opcode == "convolution" &&
-                          instruction.number("feature_group_count", 1) == 1;
+  const bool is_product =
+      instruction.opcode == "convolution" && instruction.number("feature_group_count", 1) == 1;
   if (is_product) {
     const ConvolutionLabels labels(instruction);
     const auto find = ConvolutionLabels::find;
@@ -133,15 +225,38 @@ std::optional<Fact> RelatedModules::applied(const Node& node, Form form, const F
     places.at(each.result) = place.value();
     form.numbers.back().at(each.result) = places_.at(*place).whole;
   }
+  const auto slide = [&](const WindowDimension& window, std::size_t from, std::size_t to) {
+    const std::size_t place = place_of(0, from);
+    if (window.is_single() || places_.is_identity(place)) return true;
+    const auto moved = places_of_windows(window, place);
+    if (!moved) return false;
+    places.at(to) = *moved;
+    form.numbers.back().at(to) = places_.at(*moved).whole;
+    return true;
+  };
   if (instruction.opcode == "reduce-window" && facts.size() == 2) {
     const auto window = window_of(instruction, own[0].size());
     for (std::size_t i = 0; i < window.size(); ++i) {
-      const std::size_t place = place_of(0, i);
-      if (window[i].is_single() || places_.is_identity(place)) continue;
-      const auto moved = places_of_windows(window[i], place);
-      if (!moved) return std::nullopt;
-      places.at(i) = *moved;
-      form.numbers.back().at(i) = places_.at(*moved).whole;
+      if (!slide(window[i], i, i)) return std::nullopt;
+    }
+  }
+  if (instruction.opcode == "convolution") {
+    const ConvolutionLabels labels(instruction);
+    auto window = window_of(instruction, labels.in.size() - 2);
+    for (std::size_t i = 0; i < window.size(); ++i) {
+      const auto label = static_cast<char>('0' + i);
+      const std::size_t in = ConvolutionLabels::find(labels.in, label);
+      const std::size_t kernel = ConvolutionLabels::find(labels.kernel, label);
+      const std::size_t cut = facts[1]->places.at(kernel);
+      if (places_.is_identity(cut)) {
+        if (!slide(window[i], in, ConvolutionLabels::find(labels.out, label))) return std::nullopt;
+        continue;
+      }
+      const auto all = places_of_cut_window(window[i], place_of(0, in), place_of(1, kernel));
+      if (!is_product || !all) return std::nullopt;
+      along.push_back(*all);
+      window[i].size = places_.at(*all).whole;
+      if (!set_window(form, window)) return std::nullopt;
     }
   }
   for (std::size_t k = 0; k < facts.size(); ++k) {
@@ -155,20 +270,48 @@ std::optional<Fact> RelatedModules::applied(const Node& node, Form form, const F
                     : made(node, std::move(form), facts, std::move(places));
 }
 
+/// As a convolution without padding, of what is padded with zeros: a product with zero is zero
+/// where the kernel is finite.
+std::optional<std::size_t> Tensors::convolution_of_padded(const Form& form,
+                                                          const std::vector<std::size_t>& operands,
+                                                          const std::string& kind) {
+  const auto labels = labels_of(form.text);
+  const auto range = range_of_window(form.text);
+  if (!labels || !range || operands.size() != 2 || form.numbers.size() != 3 ||
+      may_be_infinite(operands[1]) || at(operands[0]).kind != kind)
+    return std::nullopt;
+  Instruction written;
+  written.attributes.set("window", "{" + form.text.substr(range->first, range->second) + "}");
+  auto window = window_of(written, labels->in.size() - 2);
+  Form pad{"pad", "", std::vector<Index>(3, Index(labels->in.size(), 0))};
+  Form plain = form;
+  bool is_padded = false;
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    WindowDimension& each = window[i];
+    if (each.base_dilation != 1 || each.low < 0 || each.high < 0) continue;
+    const std::size_t in = ConvolutionLabels::find(labels->in, static_cast<char>('0' + i));
+    is_padded = is_padded || each.low > 0 || each.high > 0;
+    pad.numbers[0].at(in) = std::exchange(each.low, 0);
+    pad.numbers[1].at(in) = std::exchange(each.high, 0);
+    plain.numbers[0].at(in) += pad.numbers[0][in] + pad.numbers[1][in];
+  }
+  set_window(plain, window);
+  if (!is_padded && plain.text == form.text) return std::nullopt;
+  const auto padded =
+      is_padded ? make(std::move(pad), {operands[0], zeros_of(kind, {})}, kind) : operands[0];
+  return padded ? make(std::move(plain), {*padded, operands[1]}, kind) : std::nullopt;
+}
+
 /// A convolution with any order of dimensions is one of transposed operands, transposed, with the
 /// order that XLA's backends prefer: batch, space, features; and space, features, results.
 std::optional<std::size_t> Tensors::canonical_convolution(const Form& form,
                                                           const std::vector<std::size_t>& operands,
                                                           const std::string& kind) {
-  constexpr std::string_view kKey = ", dim_labels=";
-  const std::size_t at_labels = form.text.find(kKey);
-  if (!form.text.starts_with("convolution,") || at_labels == std::string::npos ||
-      form.text.find(kKey, at_labels + 1) != std::string::npos || operands.size() != 2 ||
-      form.numbers.size() != 3)
-    return std::nullopt;
-  const std::size_t begin = at_labels + kKey.size();
+  const auto found = labels_of(form.text);
+  if (!found || operands.size() != 2 || form.numbers.size() != 3) return std::nullopt;
+  const std::size_t begin = form.text.find(kLabels) + kLabels.size();
   const std::size_t end = form.text.find_first_of(", ", begin);
-  const ConvolutionLabels labels(std::string_view(form.text).substr(begin, end - begin));
+  const ConvolutionLabels& labels = *found;
   const std::size_t rank = labels.in.size();
   const std::string space = std::string("0123456789").substr(0, rank - 2);
   const std::string own[] = {labels.in, labels.kernel, labels.out};

@@ -533,6 +533,20 @@ std::optional<std::size_t> Tensors::padded(const Form& form,
       const auto part = make(std::move(slice), {operands[0]}, kind);
       return pads ? pad_of(part, operands[1], std::move(low), std::move(high)) : part;
     }
+    // What is moved is padded before.
+    Moved way = moved(operands[0]);
+    if (!way.is_own) {
+      const auto along = cut_moved(way, sizes, sizes_of(form, {sizes, {}}).value());
+      if (!along) return std::nullopt;
+      Index own_low(at(way.base).sizes.size(), 0), own_high = own_low;
+      for (std::size_t k = 0; k < sizes.size(); ++k) {
+        if ((*along)[k] == SIZE_MAX) continue;
+        own_low[(*along)[k]] = low[k];
+        own_high[(*along)[k]] = high[k];
+      }
+      const auto base = pad_of(way.base, operands[1], std::move(own_low), std::move(own_high));
+      return base ? make_moved_as(*base, way.dimensions) : std::nullopt;
+    }
     if (!pads_only(x.form) || x.operands[1] != operands[1]) return std::nullopt;
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       low[k] += x.form.numbers[0][k];

@@ -55,6 +55,9 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
     const bool is_border = list.size() == 1 && hint.size() == 1;
     if (list.size() == 1 && hint.size() == 2)
       return checked(number, seen_as_sum(node, *facts[0], hint));
+    if (list.size() == 1 && hint.size() == 4)
+      return checked(number,
+                     in_padding(*facts[0], hint, std::vector<bool>(places_.devices(), false)));
     return checked(number, is_border ? seen_as(*facts[0], hint) : seen_in(node, facts, hint));
   }
   if (node.promises() && !is_promised(number, list)) return std::nullopt;
@@ -105,7 +108,9 @@ std::optional<Fact> RelatedModules::rule_of(std::size_t number, const Facts& fac
   } else if (!node.is_function) {
     if (const auto id = facts.empty() && has_own_ ? whole_.number_of_device(node) : std::nullopt)
       result = Fact{0, *id, {}, {}};
-    if (facts.size() == 1 && node.operands.size() == 1)
+    if (facts.size() == 1 && hint.size() == 4)
+      result = sent_in_padding(node, *facts[0], hint);
+    else if (facts.size() == 1 && node.operands.size() == 1)
       result = facts[0]->view ? gathered_view(node, *facts[0]) : collective(node, *facts[0]);
   } else {
     std::optional<Form> own;

@@ -330,7 +330,10 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   if (std::any_of(operands.begin(), operands.end(),
                   [&](std::size_t each) { return is_empty(at(each).sizes); }))
     return std::nullopt;
-  if (opcode == "function") return canonical_convolution(form, operands, kind);
+  if (opcode == "function") {
+    if (const auto padded = convolution_of_padded(form, operands, kind)) return padded;
+    return canonical_convolution(form, operands, kind);
+  }
   if (opcode == "gather") return simple_gather(form, operands, kind);
   if (opcode == "scatter") return simple_scatter(form, operands, kind);
   if (opcode == "iota" && form.numbers[1].size() > 1) {

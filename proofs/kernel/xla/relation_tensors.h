@@ -234,6 +234,9 @@ class Tensors {
                                               const std::vector<std::size_t>& operands,
                                               const std::string& kind);
   // relation_functions.cpp
+  std::optional<std::size_t> convolution_of_padded(const Form& form,
+                                                   const std::vector<std::size_t>& operands,
+                                                   const std::string& kind);
   std::optional<std::size_t> canonical_convolution(const Form& form,
                                                    const std::vector<std::size_t>& operands,
                                                    const std::string& kind);
