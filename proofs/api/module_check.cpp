@@ -344,7 +344,7 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
         auto more = modules.folds.empty() ? found : certificate();
         if (more.index() == 0) return more;
         if (const auto problem = problem_of(modules, relation, devices, constants))
-          modules.finite = masked_factors(*problem);
+          modules.finite = finite_candidates(*problem);
         evidence.finite = with_lines(modules.finite, relation.is_reversed() ? *module : *first);
         if (!modules.finite.empty()) more = certificate();
         return more.index() == 0 ? more : found;

@@ -184,7 +184,7 @@ std::vector<FoldedConstant> folded_constants(const std::string& before, const st
 using kernel::xla::RelatedModules;
 using kernel::xla::Tensors;
 
-std::vector<std::string> masked_factors(const CertificateFiles& problem) try {
+std::vector<std::string> finite_candidates(const CertificateFiles& problem) try {
   std::set<std::string> found;
   kernel::xla::with_related_modules(problem, [&](RelatedModules& modules, const auto&) {
     const Tensors& tensors = modules.tensors();
@@ -207,16 +207,22 @@ std::vector<std::string> masked_factors(const CertificateFiles& problem) try {
     for (const auto& [number, name] : modules.names_of_entry()) {
       for (const std::size_t each : origins(number, false)) names.try_emplace(each, name);
     }
+    const auto take = [&](std::size_t number) {
+      const auto factors = origins(number, true);
+      const auto factor = std::find_if(factors.rbegin(), factors.rend(), [&](std::size_t each) {
+        return names.contains(each) && !tensors.is_finite(each) && tensors.can_be_finite(each);
+      });
+      if (factor != factors.rend()) found.insert(names.at(*factor));
+    };
     for (std::size_t k = 0; k < tensors.count(); ++k) {
       const auto& [form, operands, kind, sizes] = tensors.at(k);
-      if (kind != "float" || !kernel::xla::is_one_of(form.opcode, {"dot", "multiply"})) continue;
+      if (kind != "float") continue;
+      const bool is_padded =
+          form.text.starts_with("convolution,") && form.text.find(" pad=") != std::string::npos;
+      if (is_padded && tensors.may_be_infinite(operands.at(1))) take(operands[1]);
+      if (!kernel::xla::is_one_of(form.opcode, {"dot", "multiply"})) continue;
       for (std::size_t side = 0; side < 2; ++side) {
-        if (!is_mask(operands[side])) continue;
-        const auto factors = origins(operands[1 - side], true);
-        const auto factor = std::find_if(factors.rbegin(), factors.rend(), [&](std::size_t each) {
-          return names.contains(each) && !tensors.is_finite(each) && tensors.can_be_finite(each);
-        });
-        if (factor != factors.rend()) found.insert(names.at(*factor));
+        if (is_mask(operands[side])) take(operands[1 - side]);
       }
     }
   });

@@ -257,6 +257,10 @@ void RelationSearch::relate(std::size_t node) {
     derive_all(node, choices, {0});
     return;
   }
+  // Windows within what a device has, without what it has of neighbours, are of other tensors.
+  const bool has_windows =
+      kernel::xla::is_one_of(opcode, {"convolution", "reduce-window", "select-and-scatter"});
+  if (has_windows && derive_all(node, choices, {}, Wanted::OfWhole)) return;
   if (found || derive_all(node, choices, {})) return;
   if (!kernel::xla::is_one_of(opcode, {"complex", "map", "reduce", "sort"})) return;
   // Arrays that are sorted or reduced together are cut alike.

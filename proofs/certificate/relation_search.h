@@ -159,12 +159,17 @@ class RelationSearch {
   void slices(std::size_t node, std::size_t fact);
   /// Choices by indices that count up along a dimension that is cut.
   void masks(std::size_t node);
+  /// An array of what is padded along several dimensions as one of what is not along one of them.
+  void see_unpadded(std::size_t node, std::size_t fact);
   /// Parts of neighbours that are concatenated with an array, as the other module pads it with
   /// zeros.
   void borders(std::size_t node);
+  using Edges = std::set<std::pair<std::int64_t, std::int64_t>>;  ///< before and behind
   /// How a tensor may be padded along a dimension: as the other module pads it, or so that arrays
   /// have something of it all along.
-  std::set<std::pair<std::int64_t, std::int64_t>> likely_pads(std::size_t fact, std::size_t along);
+  Edges likely_pads(std::size_t fact, std::size_t along);
+  /// How a tensor, or what it pads along other dimensions, is padded along one.
+  Edges pads_of(std::size_t tensor, std::size_t along);
   /// The hint for a slice of what was joined: of the whole what it is on some device.
   std::optional<Index> joined_part(const kernel::xla::Node& node, std::size_t fact,
                                    Index hint) const;

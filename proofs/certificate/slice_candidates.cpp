@@ -161,15 +161,25 @@ void RelationSearch::see_concatenations(std::size_t node, std::size_t fact) {
   }
 }
 
-std::set<std::pair<std::int64_t, std::int64_t>> RelationSearch::likely_pads(std::size_t fact,
-                                                                            std::size_t along) {
-  std::set<std::pair<std::int64_t, std::int64_t>> pads;
-  const kernel::xla::Place& place = modules_.places().at(modules_.facts()[fact].places[along]);
-  if (place.devices.empty()) return pads;
-  for (const std::size_t tensor : made_of(modules_.facts()[fact].tensor, "pad")) {
-    const auto& rows = modules_.tensors().at(tensor).form.numbers;
-    if (rows[2][along] == 0) pads.insert({rows[0][along], rows[1][along]});
+RelationSearch::Edges RelationSearch::pads_of(std::size_t tensor, std::size_t along) {
+  Edges pads;
+  // What is padded along another dimension may be padded along this one, too.
+  const kernel::xla::Form& own = modules_.tensors().at(tensor).form;
+  const bool is_padded =
+      own.opcode == "pad" && own.numbers[0][along] == 0 && own.numbers[1][along] == 0;
+  const std::size_t base = is_padded ? modules_.tensors().at(tensor).operands[0] : tensor;
+  for (const std::size_t padded : made_of(base, "pad")) {
+    const auto& rows = modules_.tensors().at(padded).form.numbers;
+    const std::int64_t low = rows[0][along], high = rows[1][along];
+    if (low >= 0 && high >= 0 && low + high > 0 && rows[2][along] == 0) pads.insert({low, high});
   }
+  return pads;
+}
+
+RelationSearch::Edges RelationSearch::likely_pads(std::size_t fact, std::size_t along) {
+  const kernel::xla::Place& place = modules_.places().at(modules_.facts()[fact].places[along]);
+  if (place.devices.empty()) return {};
+  Edges pads = pads_of(modules_.facts()[fact].tensor, along);
   std::int64_t low = 0, high = 0;
   for (const auto& all : place.devices) {
     for (const auto& each : all) {
@@ -177,10 +187,7 @@ std::set<std::pair<std::int64_t, std::int64_t>> RelationSearch::likely_pads(std:
       high = std::max(high, each.of - each.at + place.size - place.whole);
     }
   }
-  pads.insert({low, high});
-  std::erase_if(pads, [](const auto& pad) {
-    return pad.first < 0 || pad.second < 0 || pad.first + pad.second == 0;
-  });
+  if (low >= 0 && high >= 0 && low + high > 0) pads.insert({low, high});
   return pads;
 }
 
@@ -193,16 +200,10 @@ void RelationSearch::borders(std::size_t node) {
   if (std::ranges::none_of(here.operands, is_sent)) return;
   const std::int64_t along = here.instruction->numbers("dimensions").at(0);
   const auto dimension = static_cast<std::size_t>(along);
-  std::map<std::size_t, std::set<std::pair<std::int64_t, std::int64_t>>> pads;  // by tensor
+  std::map<std::size_t, Edges> pads;  // by tensor
   for (const std::size_t fact : of_[here.operands[0]]) {
     const std::size_t tensor = modules_.facts()[fact].tensor;
-    for (const std::size_t padded : made_of(tensor, "pad")) {
-      if (padded >= whole_) break;
-      const auto& rows = modules_.tensors().at(padded).form.numbers;
-      const std::int64_t low = rows[0][dimension], high = rows[1][dimension];
-      if (low >= 0 && high >= 0 && low + high > 0 && rows[2][dimension] == 0)
-        pads[tensor].insert({low, high});
-    }
+    pads.emplace(tensor, pads_of(tensor, dimension));
   }
   for (const auto& [tensor, edges] : pads) {
     for (const auto& [low, high] : edges) {
@@ -229,10 +230,31 @@ void RelationSearch::borders(std::size_t node) {
   }
 }
 
+void RelationSearch::see_unpadded(std::size_t node, std::size_t fact) {
+  const Index sizes = sizes_of(fact);
+  const kernel::xla::Form form = modules_.tensors().at(modules_.facts()[fact].tensor).form;
+  if (form.opcode != "pad" || form.numbers[2] != Index(sizes.size(), 0)) return;
+  const auto is_padded = [&](std::size_t k) {
+    return form.numbers[0][k] > 0 || form.numbers[1][k] > 0;
+  };
+  for (std::size_t along = 0; along < sizes.size(); ++along) {
+    const std::size_t place = modules_.facts()[fact].places[along];
+    if (!is_padded(along) || modules_.places().is_free(place)) continue;
+    Index hint(sizes.size(), 0);
+    hint[along] = form.numbers[0][along];
+    hint.insert(hint.end(), sizes.begin(), sizes.end());
+    hint[sizes.size() + along] -= form.numbers[1][along];
+    hint.insert(hint.end(), sizes.size(), 1);
+    derive(node, {fact}, hint);
+  }
+}
+
 void RelationSearch::masks(std::size_t node) {
   const Node& here = modules_.local().nodes[node];
   for (std::int64_t k = 1; k <= 2; ++k) {
-    const Numbers facts = of_[here.operands[static_cast<std::size_t>(k)]];
+    const std::size_t chosen = here.operands[static_cast<std::size_t>(k)];
+    for (const std::size_t fact : Numbers(of_[chosen])) see_unpadded(chosen, fact);
+    const Numbers facts = of_[chosen];
     const std::size_t other = here.operands[static_cast<std::size_t>(3 - k)];
     for (const std::size_t fact : facts) {
       if (sizes_of(fact).size() != own_sizes(node).size()) continue;

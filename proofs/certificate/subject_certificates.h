@@ -46,10 +46,11 @@ struct CertifiedModules {
 /// fraction, but the rounded product, quotient or inverse of constants that it has.
 std::vector<FoldedConstant> folded_constants(const std::string& before, const std::string& after);
 
-/// Of the module of problem.json that is not partitioned, the names of what it multiplies by masks,
-/// and what may not be finite: a compiler makes a choice of it, or 0, of that, which is the same
-/// where it is. Nothing where p2-check does not read the modules.
-std::vector<std::string> masked_factors(const CertificateFiles& problem);
+/// Of the module of problem.json that is not partitioned, the names of what may not be finite and
+/// is multiplied by masks, or the kernel of a convolution with padding: a compiler makes a choice
+/// of it, or 0, of the former, and pads what is multiplied with the latter, which is the same where
+/// it is finite. Nothing where p2-check does not read the modules.
+std::vector<std::string> finite_candidates(const CertificateFiles& problem);
 
 /// Evidence for the claim `modules-equal` of problem.json: relation.json, a relation at every node
 /// of the partitioned module, which p2-check replays; or, as the second, where it ends. Throws

@@ -157,13 +157,49 @@ void make_cut_windows(SmallProgram& program, Choices& choices) {
   }
 }
 
+/// Windows that choose, side by side or not, of parts that begin with one or not.
+void make_selections(SmallProgram& program, Choices& choices) {
+  const auto number = [&](std::int64_t from, std::size_t count) {
+    return from + static_cast<std::int64_t>(choices.below(count));
+  };
+  const Window window = {number(1, 3), number(1, 3), number(0, 2), 0, 1, 1, false};
+  const std::int64_t size = number(2, 5), begin = number(0, 3), first = number(0, 3),
+                     step = number(0, 5), of = number(0, 3);
+  const auto count = static_cast<std::int64_t>(program.devices());
+  const std::int64_t windows = window.positions(size);
+  if (windows < 1 || begin >= size) return;
+  const std::int64_t whole = first + (count - 1) * step + size - begin;
+  if (window.positions(whole) < 1) return;
+  Axis line{size, whole, {}}, own{windows, window.positions(whole), {}};
+  for (std::int64_t device = 0; device < count; ++device) {
+    line.devices.push_back({{begin, first + device * step, size - begin}});
+    // The windows that lie in what a device has, or others.
+    const std::int64_t skipped = (begin + window.stride - 1) / window.stride;
+    const std::int64_t to = (first + device * step - begin) / window.stride + skipped + of - 1;
+    const std::int64_t most =
+        std::min(windows - skipped, own.whole - std::max<std::int64_t>(0, to));
+    own.devices.emplace_back();
+    if (to >= 0 && most > 0) own.devices.back().push_back({skipped, to, most});
+  }
+  const std::size_t x = held(program, "f32", {line});
+  const std::size_t source = held(program, "f32", {own});
+  const std::size_t zero = program.constant("f32", "0");
+  Step selection = step_of("select-and-scatter", program.at(x), x);
+  selection.operands = {x, source, zero};
+  selection.form.opcode = "function";
+  selection.attributes = fmt::format(", {}, select=ge_f32, scatter=add_f32", window_text({window}));
+  selection.form.text = selection.attributes;
+  program.add(std::move(selection));
+}
+
 }  // namespace
 
 std::vector<Operations> function_operations() {
   return {{"windows", {"reduce-window"}, make_every_window},
           {"convolution", {"convolution"}, make_convolutions, 300, 20, 2000},
           {"windows over parts", {"reduce-window", "convolution"}, make_sliding_windows},
-          {"windows that are cut", {"convolution"}, make_cut_windows, 300, 20}};
+          {"windows that are cut", {"convolution"}, make_cut_windows, 300, 20},
+          {"windows that choose", {"select-and-scatter"}, make_selections, 3000, 0, 30000}};
 }
 
 }  // namespace p2::hlo::small

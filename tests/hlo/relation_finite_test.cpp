@@ -64,7 +64,7 @@ std::variant<CertificateFiles, std::string> certificate_if_finite(const std::str
 
 std::vector<std::string> factors(const std::string& before, const std::string& after) {
   const ModuleRelation relation = relation_of(*module_of(before), *module_of(after), kTwo);
-  return masked_factors(*problem_of(CertifiedModules{before, after}, relation, kTwo, {}));
+  return finite_candidates(*problem_of(CertifiedModules{before, after}, relation, kTwo, {}));
 }
 
 /// As p2-verify asks for it where there is none for all inputs.
@@ -285,6 +285,38 @@ TEST_CASE("maskings of every function by another: proved only where they are equ
       fmt::format("{} of {} equal pairs proved, {} on a condition", proved, equal, conditional));
   CHECK(proved > equal / 3);
   CHECK(conditional > 50);
+}
+
+TEST_CASE("a convolution is that of what is padded with zeros where its kernel is finite") {
+  // The kernel is divided by what may be zero.
+  const auto text = [](bool is_whole, const std::string& last) {
+    const std::string size = is_whole ? "4" : "2";
+    return "HloModule m" + std::string(is_whole ? "" : ", num_partitions=2") +
+           "\n\nENTRY e {\n  x = f32[" + size + ",6,2] parameter(0)" +
+           (is_whole ? ", sharding={devices=[2,1,1]<=[2]}" : "") +
+           "\n  k = f32[3,2,2] parameter(1)\n  m = f32[3,2,2] parameter(2)\n"
+           "  zero = f32[] constant(0)\n  zeros = f32[3,2,2] broadcast(zero), dimensions={}\n"
+           "  larger = f32[3,2,2] maximum(m, zeros)\n  q = f32[3,2,2] divide(k, larger)\n" +
+           last + (is_whole ? ", sharding={devices=[2,1,1]<=[2]}" : "") + "\n}\n";
+  };
+  const std::string before =
+      text(true,
+           "  ROOT o = f32[4,6,2] convolution(x, q), window={size=3 pad=1_1}, "
+           "dim_labels=b0f_0io->b0f");
+  const auto after = [&](const char* padding) {
+    return text(false, fmt::format("  p = f32[2,8,2] pad(x, zero), padding=0_0x{}x0_0\n"
+                                   "  ROOT o = f32[2,6,2] convolution(p, q), window={{size=3}}, "
+                                   "dim_labels=b0f_0io->b0f",
+                                   padding));
+  };
+  CHECK(factors(before, after("1_1")) == std::vector<std::string>{"q"});
+  CHECK(certificate_if_finite(before, after("1_1"), {}).index() == 1);
+  const auto made = certificate_if_finite(before, after("1_1"), {"q"});
+  REQUIRE(made.index() == 0);
+  const kernel::Result result = check_certificate(std::get<0>(made));
+  CHECK(result.verdict == Verdict::Accepted);
+  CHECK(result.reason.starts_with("for all inputs for which q is finite, in real numbers, "));
+  CHECK_FALSE(is_proved(before, after("2_0")));
 }
 
 }  // namespace

@@ -320,6 +320,33 @@ TEST_CASE("the gradient of a kernel is the sum of those of the positions that de
        {"all-reduce(p), replica_groups={{0,1}}", "all-reduce(p), replica_groups={{0},{1}}"}});
 }
 
+TEST_CASE("windows side by side choose from what a device has of them") {
+  const auto text = [](bool is_whole, const char* window) {
+    const std::string cut = is_whole ? ", sharding={devices=[1,2,1]<=[2]}" : "";
+    const std::string computations =
+        "ge {\n  l = f32[] parameter(0)\n  r = f32[] parameter(1)\n"
+        "  ROOT s = pred[] compare(l, r), direction=GE\n}\n\nENTRY e {";
+    const std::string body = fmt::format(
+        "  s = f32[1,{0},2] reduce-window(g, zero), window={{size=1x2x1 stride=1x2x1}}, "
+        "to_apply=add\n  ROOT o = f32[1,{1},2] select-and-scatter(x, s, zero), window={{{2}}}, "
+        "select=ge, scatter=add{3}\n",
+        is_whole ? 4 : 2, is_whole ? 8 : 4, window, cut);
+    return replaced(spatial(is_whole, body), "ENTRY e {", computations);
+  };
+  const std::string before = text(true, "size=1x2x1 stride=1x2x1");
+  CHECK(is_proved(before, text(false, "size=1x2x1 stride=1x2x1")));
+  for (const char* other :
+       {"size=1x3x1 stride=1x2x1 pad=0_0x0_1x0_0", "size=1x1x1 stride=1x2x1 pad=0_0x0_-1x0_0",
+        "size=1x2x1 stride=1x2x1 pad=0_0x1_-1x0_0"}) {
+    CAPTURE(other);
+    CHECK_FALSE(is_proved(before, text(false, other)));
+    CHECK(summary(compared(before, text(false, other))).starts_with("invalid"));
+  }
+  // Windows of the whole that lie on both devices are others.
+  const std::string wide = text(true, "size=1x3x1 stride=1x2x1 pad=0_0x0_1x0_0");
+  CHECK_FALSE(is_proved(wide, text(false, "size=1x3x1 stride=1x2x1 pad=0_0x0_1x0_0")));
+}
+
 TEST_CASE("a convolution pads with zeros only where its kernel is finite") {
   const auto text = [](const std::string& kernel, const std::string& body) {
     return spatial(false,

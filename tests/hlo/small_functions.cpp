@@ -95,6 +95,28 @@ Array of_windows(const std::string& text, const Array& x, const Array& first, co
   return result;
 }
 
+/// Of every window the first greatest element gets what `source` has for it.
+Array selected_and_scattered(const std::string& text, const Array& x, const Array& source,
+                             const Array& first, const std::string& type) {
+  const auto windows = windows_of(text);
+  Index offsets;
+  for (const Window& each : windows) offsets.push_back(each.size);
+  Array result{x.sizes, std::vector<double>(x.cells.size(), first.at(Index{}))};
+  for (const Index& index : indices_of(source.sizes)) {
+    std::optional<Index> greatest;
+    for (const Index& offset : indices_of(offsets)) {
+      Index at;
+      for (std::size_t i = 0; i < index.size(); ++i)
+        at.push_back(windows.at(i).element(index[i], offset[i], x.sizes[i]));
+      const bool is_inside = std::find(at.begin(), at.end(), -1) == at.end();
+      if (is_inside && (!greatest || !(x.at(*greatest) >= x.at(at)))) greatest = at;
+    }
+    if (greatest)
+      result.at(*greatest) = reduced("add", result.at(*greatest), source.at(index), type);
+  }
+  return result;
+}
+
 /// Of one spatial dimension.
 Array convolved(const std::string& text, const Array& x, const Array& y, const Index& sizes,
                 const std::string& type) {
@@ -166,6 +188,8 @@ Array function_of(const Form& form, const std::vector<const Array*>& x, const In
   const std::string& text = form.text;
   if (text.find("dim_labels=") != std::string::npos)
     return convolved(text, *x.at(0), *x.at(1), sizes, type);
+  if (text.find("select") != std::string::npos)
+    return selected_and_scattered(text, *x.at(0), *x.at(1), *x.at(2), type);
   if (text.find("window=") != std::string::npos)
     return of_windows(text, *x.at(0), *x.at(1), sizes, type);
   if (text.find("is_stable=true") != std::string::npos)

@@ -20,16 +20,18 @@ std::string shape(const std::string& type, const Index& sizes) {
   return fmt::format("{}[{}]", type, fmt::join(sizes, ","));
 }
 
-constexpr const char* kReducers[] = {"add", "maximum", "minimum", "multiply",
-                                     "and", "or",      "xor",     "subtract"};
+constexpr const char* kReducers[] = {"add", "maximum", "minimum",  "multiply", "and",
+                                     "or",  "xor",     "subtract", "ge"};
 
 }  // namespace
 
 std::string reducer_text(const std::string& opcode, const std::string& type) {
+  const std::string result = opcode == "ge" ? "pred[] compare(a, b), direction=GE"
+                                            : fmt::format("{}[] {}(a, b)", type, opcode);
   return fmt::format(
       "{0}_{1} {{\n  a = {1}[] parameter(0)\n  b = {1}[] parameter(1)\n"
-      "  ROOT c = {1}[] {0}(a, b)\n}}\n\n",
-      opcode, type);
+      "  ROOT c = {2}\n}}\n\n",
+      opcode, type, result);
 }
 
 std::string listed(const Index& list) { return fmt::format("{{{}}}", fmt::join(list, ",")); }
@@ -416,7 +418,7 @@ std::string SmallProgram::local_text() const {
     for (const char* reducer : kReducers) {
       const std::string name = fmt::format("{}_{}", reducer, type);
       const bool is_used = std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
-        return step.attributes.ends_with("to_apply=" + name);
+        return step.attributes.find("=" + name) != std::string::npos;
       });
       if (is_used) text += reducer_text(reducer, type);
     }

@@ -14,7 +14,7 @@ namespace p2::hlo::small {
 
 using kernel::xla::Segments;
 
-/// A computation of two scalars, `add_f32`.
+/// A computation of two scalars, `add_f32`; `ge` compares them.
 std::string reducer_text(const std::string& opcode, const std::string& type);
 /// `{1,2}`.
 std::string listed(const Index& list);

@@ -55,7 +55,7 @@ std::string attributes_written(const std::string& text) {
 
 /// A function that the engine executes, as it is written.
 Form instruction_of(Form form) {
-  for (const char* opcode : {"cholesky", "convolution", "reduce-window"}) {
+  for (const char* opcode : {"cholesky", "convolution", "reduce-window", "select-and-scatter"}) {
     if (form.text.starts_with(opcode)) form.opcode = opcode;
   }
   return form;
@@ -99,7 +99,8 @@ std::string attributes_of(const Form& form) {
         listed(n[0]), listed(n[1]), listed(n[2]), listed(n[3]), listed(n[4]), n[5][0]);
   if (opcode == "dynamic-slice") return ", dynamic_slice_sizes=" + listed(n[0]);
   if (opcode == "cholesky") return ", lower=true";
-  if (opcode == "reduce-window" || opcode == "convolution") return attributes_written(form.text);
+  if (opcode == "reduce-window" || opcode == "convolution" || opcode == "select-and-scatter")
+    return attributes_written(form.text);
   return "";
 }
 
@@ -113,6 +114,10 @@ std::string TensorText::add(const Form& form, const std::string& kind, const Ind
     const bool is_maximum = form.text.find("maximum %0 %1") != std::string::npos;
     reducers_.insert({is_maximum ? "maximum" : "add", type_of(kind)});
     attributes += fmt::format(", to_apply={}_{}", is_maximum ? "maximum" : "add", type_of(kind));
+  }
+  if (form.opcode == "select-and-scatter") {
+    for (const char* reducer : {"ge", "add"}) reducers_.insert({reducer, type_of(kind)});
+    attributes += fmt::format(", select=ge_{0}, scatter=add_{0}", type_of(kind));
   }
   if (form.opcode == "reduce" || form.opcode == "scatter") {
     // A reducer that is no operation of two scalars is printed with its computation.

@@ -569,6 +569,8 @@ class RelatedModules {
   std::optional<Fact> reduce(const Node& node, const Form& form, const Facts& facts);
   // relation_functions.cpp
   std::optional<std::size_t> places_of_windows(const WindowDimension& window, std::size_t place);
+  std::optional<std::size_t> places_of_tiles(const WindowDimension& window, std::size_t place,
+                                             std::size_t windows);
   std::optional<std::size_t> places_of_cut_window(const WindowDimension& window, std::size_t input,
                                                   std::size_t kernel);
   std::optional<Fact> applied(const Node& node, Form form, const Facts& facts);

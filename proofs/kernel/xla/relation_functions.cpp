@@ -164,6 +164,24 @@ std::optional<std::size_t> RelatedModules::places_of_windows(const WindowDimensi
   return places_.segments(count, whole, std::move(devices));
 }
 
+/// Where a device has the elements that windows side by side choose from, if it has all of these
+/// windows, and what is scattered to them.
+std::optional<std::size_t> RelatedModules::places_of_tiles(const WindowDimension& window,
+                                                           std::size_t place, std::size_t windows) {
+  const auto fixed = places_.fixed(place), own = places_.fixed(windows);
+  const std::int64_t size = window.size;
+  if (!fixed || !own || !window.is_plain() || window.stride != size || window.window_dilation != 1)
+    return std::nullopt;
+  const auto are_tiles = [&](const Segments& segments) {
+    return std::ranges::all_of(segments, [&](const Segment& each) {
+      return each.at % size == 0 && each.of % size == 0 && each.size % size == 0;
+    });
+  };
+  const bool is_kept = std::ranges::all_of(places_.at(*fixed).devices, are_tiles) &&
+                       places_of_windows(window, *fixed) == own;
+  return is_kept ? fixed : std::nullopt;
+}
+
 /// Of a convolution whose window is cut: where a device has the kernel along a dimension, if it has
 /// the elements of the input that these are multiplied with at all positions.
 std::optional<std::size_t> RelatedModules::places_of_cut_window(const WindowDimension& window,
@@ -240,6 +258,19 @@ std::optional<Fact> RelatedModules::applied(const Node& node, Form form, const F
       if (!slide(window[i], i, i)) return std::nullopt;
     }
   }
+  if (instruction.opcode == "select-and-scatter" && facts.size() == 3) {
+    const auto window = window_of(instruction, own[0].size());
+    for (std::size_t i = 0; i < window.size(); ++i) {
+      const std::size_t place = place_of(0, i);
+      if (window[i].is_single() ||
+          (places_.is_identity(place) && places_.is_identity(facts[1]->places.at(i))))
+        continue;
+      const auto kept = places_of_tiles(window[i], place, place_of(1, i));
+      if (!kept) return std::nullopt;
+      places.at(i) = *kept;
+      form.numbers.back().at(i) = places_.at(*kept).whole;
+    }
+  }
   if (instruction.opcode == "convolution") {
     const ConvolutionLabels labels(instruction);
     auto window = window_of(instruction, labels.in.size() - 2);
@@ -278,7 +309,7 @@ std::optional<std::size_t> Tensors::convolution_of_padded(const Form& form,
   const auto labels = labels_of(form.text);
   const auto range = range_of_window(form.text);
   if (!labels || !range || operands.size() != 2 || form.numbers.size() != 3 ||
-      may_be_infinite(operands[1]) || at(operands[0]).kind != kind)
+      (may_be_infinite(operands[1]) && !is_finite(operands[1])) || at(operands[0]).kind != kind)
     return std::nullopt;
   Instruction written;
   written.attributes.set("window", "{" + form.text.substr(range->first, range->second) + "}");
