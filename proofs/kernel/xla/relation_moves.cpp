@@ -468,6 +468,33 @@ std::optional<std::size_t> Tensors::joined_slices(const Form& form,
 
 /// What is padded with one number between no elements is made by one pad of a slice. Where elements
 /// are added up, those of a pad with zeros do not count; likewise where others are neutral.
+/// A pad of what is moved, as one of what has its dimensions in the order of the base's elements,
+/// transposed.
+std::optional<std::size_t> Tensors::padded_in_order(const std::vector<std::size_t>& operands,
+                                                    Index low, Index high,
+                                                    const std::string& kind) {
+  const Moved way = moved(operands[0]);
+  const auto stride = [&](std::int64_t k) {
+    const Digits& digits = way.dimensions[static_cast<std::size_t>(k)];
+    return digits.empty() ? INT64_MAX : digits[0].stride;
+  };
+  Index order(low.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater(), stride);
+  if (std::ranges::is_sorted(order)) return std::nullopt;
+  Index back(order.size());
+  Form pad{"pad", "", {{}, {}, Index(order.size(), 0)}};
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const auto from = static_cast<std::size_t>(order[k]);
+    back[from] = static_cast<std::int64_t>(k);
+    pad.numbers[0].push_back(low[from]);
+    pad.numbers[1].push_back(high[from]);
+  }
+  const auto turned = make({"transpose", "", {order}}, {operands[0]}, kind);
+  const auto result = turned ? make(std::move(pad), {*turned, operands[1]}, kind) : std::nullopt;
+  return result ? make({"transpose", "", {back}}, {*result}, kind) : std::nullopt;
+}
+
 std::optional<std::size_t> Tensors::padded(const Form& form,
                                            const std::vector<std::size_t>& operands,
                                            const std::string& kind) {
@@ -537,7 +564,7 @@ std::optional<std::size_t> Tensors::padded(const Form& form,
     Moved way = moved(operands[0]);
     if (!way.is_own) {
       const auto along = cut_moved(way, sizes, sizes_of(form, {sizes, {}}).value());
-      if (!along) return std::nullopt;
+      if (!along) return padded_in_order(operands, std::move(low), std::move(high), kind);
       Index own_low(at(way.base).sizes.size(), 0), own_high = own_low;
       for (std::size_t k = 0; k < sizes.size(); ++k) {
         if ((*along)[k] == SIZE_MAX) continue;

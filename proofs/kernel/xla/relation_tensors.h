@@ -218,6 +218,8 @@ class Tensors {
                                            const std::string& kind);
   std::optional<std::size_t> padded(const Form& form, const std::vector<std::size_t>& operands,
                                     const std::string& kind);
+  std::optional<std::size_t> padded_in_order(const std::vector<std::size_t>& operands, Index low,
+                                             Index high, const std::string& kind);
   // relation_integers.cpp
   std::optional<std::size_t> of_integers(const Form& form, const std::vector<std::size_t>& operands,
                                          const std::string& kind);
