@@ -102,7 +102,8 @@ constexpr std::pair<std::string_view, std::string_view> kGiven[] = {
     {"uninterpreted", "treated as uninterpreted functions by valid steps"},
     {"assumed", "assumed equal by valid steps, without elements in the text"},
     {"read_as", "constants that valid steps read as what was rounded to them"},
-    {"finite", "condition of valid steps: that these are finite, as they are multiplied by masks"},
+    {"finite",
+     "condition of valid steps: that these are finite, as they are multiplied by masks or padding"},
 };
 
 std::string pass_text(const hlo::DumpFile& file) {

@@ -261,9 +261,9 @@ std::vector<Document::Block> text_of(const ModuleSubject& subject, const ModuleD
                               fmt::join(decision.read_as, ", ")));
   }
   if (!decision.finite.empty()) {
-    document.line(
-        fmt::format("condition: that these are finite, as they are multiplied by masks: {}",
-                    fmt::join(decision.finite, ", ")));
+    document.line(fmt::format(
+        "condition: that these are finite, as they are multiplied by masks or padding: {}",
+        fmt::join(decision.finite, ", ")));
   }
   const std::size_t shown = std::min(decision.unknown.size(), kMaxUnknownShown);
   for (std::size_t i = 0; i < shown; ++i) document.line(unknown_text(decision.unknown[i]));

@@ -188,9 +188,8 @@ TEST_CASE("an answer says on what condition modules are equal") {
   CHECK(text.exit == 0);
   CHECK(text.out.find("valid (after") != std::string::npos);
   CHECK(text.out.find("as real numbers, on a condition)") != std::string::npos);
-  CHECK(text.out.find(
-            "condition: that these are finite, as they are multiplied by masks: i (line 20)\n") !=
-        std::string::npos);
+  CHECK(text.out.find("condition: that these are finite, as they are multiplied by masks or "
+                      "padding: i (line 20)\n") != std::string::npos);
   const auto json = nlohmann::json::parse(ran(after, {"--format", "json"}).out);
   CHECK(json["results"][0]["finite"] == nlohmann::json::array({"i (line 20)"}));
   CHECK(ran(same, {}).out.find("condition") == std::string::npos);
@@ -290,14 +289,14 @@ TEST_CASE("maskings of every function by another: proved only where they are equ
 TEST_CASE("a convolution is that of what is padded with zeros where its kernel is finite") {
   // The kernel is divided by what may be zero.
   const auto text = [](bool is_whole, const std::string& last) {
-    const std::string size = is_whole ? "4" : "2";
-    return "HloModule m" + std::string(is_whole ? "" : ", num_partitions=2") +
-           "\n\nENTRY e {\n  x = f32[" + size + ",6,2] parameter(0)" +
-           (is_whole ? ", sharding={devices=[2,1,1]<=[2]}" : "") +
-           "\n  k = f32[3,2,2] parameter(1)\n  m = f32[3,2,2] parameter(2)\n"
-           "  zero = f32[] constant(0)\n  zeros = f32[3,2,2] broadcast(zero), dimensions={}\n"
-           "  larger = f32[3,2,2] maximum(m, zeros)\n  q = f32[3,2,2] divide(k, larger)\n" +
-           last + (is_whole ? ", sharding={devices=[2,1,1]<=[2]}" : "") + "\n}\n";
+    const std::string cut = is_whole ? ", sharding={devices=[2,1,1]<=[2]}" : "";
+    const std::string entry = fmt::format(
+        "  x = f32[{},6,2] parameter(0){}\n  k = f32[3,2,2] parameter(1)\n"
+        "  m = f32[3,2,2] parameter(2)\n  zero = f32[] constant(0)\n"
+        "  zeros = f32[3,2,2] broadcast(zero), dimensions={{}}\n"
+        "  larger = f32[3,2,2] maximum(m, zeros)\n  q = f32[3,2,2] divide(k, larger)\n{}{}\n",
+        is_whole ? 4 : 2, cut, last, cut);
+    return is_whole ? before_text(entry) : after_text(entry);
   };
   const std::string before =
       text(true,

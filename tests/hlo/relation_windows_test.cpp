@@ -226,15 +226,19 @@ TEST_CASE("windows may pad what they are of") {
   }
 }
 
+/// The module before, or what two devices run.
+std::string one_of(bool is_whole, const std::string& entry) {
+  return is_whole ? before_text(entry) : after_text(entry);
+}
+
 /// Rows of 8 positions and two features, on two devices, with what a device has of its neighbours.
 std::string spatial(bool is_whole, const std::string& body) {
   const std::string cut = is_whole ? ", sharding={devices=[1,2,1]<=[2]}" : "";
-  const std::string size = is_whole ? "8" : "4";
-  return "HloModule m" + std::string(is_whole ? "" : ", num_partitions=2") +
-         "\n\nadd {\n  l = f32[] parameter(0)\n  r = f32[] parameter(1)\n"
-         "  ROOT s = f32[] add(l, r)\n}\n\nENTRY e {\n  x = f32[1," +
-         size + ",2] parameter(0)" + cut + "\n  g = f32[1," + size + ",2] parameter(1)" + cut +
-         "\n  k = f32[3,2,2] parameter(2)\n  zero = f32[] constant(0)\n" + body + "}\n";
+  return one_of(is_whole,
+                fmt::format("  x = f32[1,{0},2] parameter(0){1}\n  g = f32[1,{0},2] "
+                            "parameter(1){1}\n  k = f32[3,2,2] parameter(2)\n  zero = f32[] "
+                            "constant(0)\n{2}",
+                            is_whole ? 8 : 4, cut, body));
 }
 const std::string kBorders =
     "  last = f32[1,1,2] slice(x), slice={[0:1],[3:4],[0:2]}\n"
@@ -325,13 +329,13 @@ TEST_CASE("windows side by side choose from what a device has of them") {
     const std::string cut = is_whole ? ", sharding={devices=[1,2,1]<=[2]}" : "";
     const std::string computations =
         "ge {\n  l = f32[] parameter(0)\n  r = f32[] parameter(1)\n"
-        "  ROOT s = pred[] compare(l, r), direction=GE\n}\n\nENTRY e {";
+        "  ROOT s = pred[] compare(l, r), direction=GE\n}\n\nENTRY main {";
     const std::string body = fmt::format(
         "  s = f32[1,{0},2] reduce-window(g, zero), window={{size=1x2x1 stride=1x2x1}}, "
         "to_apply=add\n  ROOT o = f32[1,{1},2] select-and-scatter(x, s, zero), window={{{2}}}, "
         "select=ge, scatter=add{3}\n",
         is_whole ? 4 : 2, is_whole ? 8 : 4, window, cut);
-    return replaced(spatial(is_whole, body), "ENTRY e {", computations);
+    return replaced(spatial(is_whole, body), "ENTRY main {", computations);
   };
   const std::string before = text(true, "size=1x2x1 stride=1x2x1");
   CHECK(is_proved(before, text(false, "size=1x2x1 stride=1x2x1")));
@@ -368,13 +372,9 @@ TEST_CASE("a convolution pads with zeros only where its kernel is finite") {
 /// devices.
 std::string grouped(bool is_whole, const std::string& body) {
   const std::string cut = is_whole ? ", sharding={devices=[2,1,1]<=[2]}" : "";
-  const std::string rows = is_whole ? "4" : "2";
-  return "HloModule m" + std::string(is_whole ? "" : ", num_partitions=2") +
-         "\n\nadd {\n  l = f32[] parameter(0)\n  r = f32[] parameter(1)\n"
-         "  ROOT s = f32[] add(l, r)\n}\n\nmaximum {\n  l = f32[] parameter(0)\n"
-         "  r = f32[] parameter(1)\n  ROOT s = f32[] maximum(l, r)\n}\n\nENTRY e {\n  x = f32[" +
-         rows + ",6,2] parameter(0)" + cut + "\n  g = f32[" + rows + ",6,2] parameter(1)" + cut +
-         "\n  zero = f32[] constant(0)\n" + body + "}\n";
+  return one_of(is_whole, fmt::format("  x = f32[{0},6,2] parameter(0){1}\n  g = f32[{0},6,2] "
+                                      "parameter(1){1}\n  zero = f32[] constant(0)\n{2}",
+                                      is_whole ? 4 : 2, cut, body));
 }
 const std::string kSumOfDevices =
     "  ROOT o = f32[3,1,2] all-reduce(p), replica_groups={{0,1}}, channel_id=1, "

@@ -136,17 +136,10 @@ class ExecutionComparison {
       finish();
       throw;
     }
-    if (decision_.outcome == Outcome::Refuted && !decision_.violation->of_infinities &&
-        operations > kMaxInterpretedAgain) {
-      cancelled = true;
-      finish();
-      Interpretation of_numbers;
-      add_uninterpreted(opaque_, of_numbers);
-      decision_.uninterpreted = of_numbers.uninterpreted;
-      decision_.interpreter = Outcome::Refuted;
-      decision_.symbolic = Outcome::Undecided;
-      return decision_;
-    }
+    const bool is_settled = decision_.outcome == Outcome::Refuted &&
+                            !decision_.violation->of_infinities &&
+                            operations > kMaxInterpretedAgain;
+    if (is_settled) cancelled = true;
     if (decision_.outcome != Outcome::Refuted && rounded_difference_) {
       decision_.outcome = Outcome::Refuted;
       decision_.violation = rounded_difference_;
@@ -154,7 +147,11 @@ class ExecutionComparison {
     std::optional<Interpretation> second;
     if (decision_.outcome != Outcome::Refuted)
       second = interpret(kSecondSeed, FloatEquality::Real, limits_);
-    const Interpretation found = finish();
+    Interpretation found = finish();
+    if (is_settled) {  // however far it came
+      found = {};
+      add_uninterpreted(opaque_, found);
+    }
     decision_.uninterpreted = found.uninterpreted;
     const bool is_certain = decision_.outcome == Outcome::Refuted && !rounded_difference_;
     decision_.interpreter = is_certain ? Outcome::Refuted : Outcome::Undecided;

@@ -8,12 +8,14 @@
 namespace p2::kernel::xla {
 
 std::vector<WindowDimension> window_of(const Instruction& instruction, std::size_t dimensions) {
+  if (instruction.has("window")) return window_of(instruction.attribute("window"), dimensions);
+  if (dimensions != 0) malformed("no window");
+  return {};
+}
+
+std::vector<WindowDimension> window_of(std::string_view text, std::size_t dimensions) {
   std::vector<WindowDimension> window(dimensions);
-  if (!instruction.has("window")) {
-    if (dimensions != 0) malformed("no window");
-    return window;
-  }
-  for (const auto part : split(stripped(instruction.attribute("window"), '{', '}'), ' ')) {
+  for (const auto part : split(stripped(text, '{', '}'), ' ')) {
     const std::size_t equals = part.find('=');
     if (trimmed(part).empty()) continue;
     if (equals == std::string_view::npos) malformed("a window");

@@ -286,6 +286,7 @@ std::vector<std::string> branches_of(const Instruction& conditional);
 
 /// The `window` of a reduce-window, select-and-scatter or convolution.
 std::vector<WindowDimension> window_of(const Instruction& instruction, std::size_t dimensions);
+std::vector<WindowDimension> window_of(std::string_view text, std::size_t dimensions);
 
 /// What every dimension of input, kernel and output is: `b01f_01io->b01f`.
 struct ConvolutionLabels {

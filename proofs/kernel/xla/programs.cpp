@@ -30,20 +30,16 @@ bool is_collective(const std::string& opcode) {
 
 /// The same elements in the same order in memory.
 bool are_same(const Shape& a, const Shape& b) {
-  const auto at = [](const Shape& shape, std::size_t k) {
-    return shape.layout.empty() ? std::ssize(shape.sizes) - 1 - static_cast<std::int64_t>(k)
-                                : shape.layout.at(k);
+  const auto layout = [](const Shape& shape) {
+    Index order = shape.layout;
+    if (order.empty()) {
+      order.resize(shape.sizes.size());
+      std::iota(order.rbegin(), order.rend(), 0);
+    }
+    return order;
   };
-  if (a.is_tuple || b.is_tuple || !(a.type == b.type) || a.sizes != b.sizes || a.tiles != b.tiles)
-    return false;
-  const auto count = [](const Shape& shape) {
-    return shape.layout.empty() ? shape.sizes.size() : shape.layout.size();
-  };
-  if (count(a) != count(b)) return false;
-  for (std::size_t k = 0; k < count(a); ++k) {
-    if (at(a, k) != at(b, k)) return false;
-  }
-  return true;
+  return !a.is_tuple && !b.is_tuple && a.type == b.type && a.sizes == b.sizes &&
+         layout(a) == layout(b) && a.tiles == b.tiles;
 }
 
 /// The arrays that members of a collective have, and what is known of it but its groups.

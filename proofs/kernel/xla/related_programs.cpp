@@ -32,15 +32,12 @@ RelatedPrograms::RelatedPrograms(const Module& whole, const Programs& programs,
   for (std::size_t k = 0; k < programs.count(); ++k) {
     const Program& program = programs.at(k);
     std::vector<std::optional<HeldInput>> own;
-    std::map<const Relation*, std::shared_ptr<const Relation>> held;  // here, by how all hold it
     for (const ProgramsRelation& each : inputs) {
       budget.spend(each.relation->pieces.size());
       const auto number = each.numbers.find(k);
       own.emplace_back();
       if (number == each.numbers.end()) continue;
-      auto& here = held[each.relation];
-      if (!here) here = std::make_shared<const Relation>(relation_on(programs, k, each).value());
-      own.back().emplace(number->second, here);
+      own.back().emplace(number->second, held(k, each));
     }
     const Runners runners =
         program.is_alone ? Runners(program.counts) : Runners(program.counts, program.devices);
@@ -50,6 +47,13 @@ RelatedPrograms::RelatedPrograms(const Module& whole, const Programs& programs,
         std::make_unique<RelatedModules>(whole_, program.module, runners, own, budget, shared));
   }
   find_exchanges();
+}
+
+std::shared_ptr<Relation> RelatedPrograms::held(std::size_t program,
+                                                const ProgramsRelation& relation) {
+  auto& here = held_[{program, relation.relation}];
+  if (!here) here = std::make_shared<Relation>(relation_on(programs_, program, relation).value());
+  return here;
 }
 
 void RelatedPrograms::find_exchanges() {
@@ -361,9 +365,7 @@ bool RelatedPrograms::answers(const std::vector<ProgramFact>& facts, std::size_t
     budget_.spend(relation.relation->pieces.size());
     const auto number = relation.numbers.find(program);
     if (number == relation.numbers.end()) return false;
-    // Many outputs are held alike.
-    auto& own = held_[{program, relation.relation}];
-    if (!own) own = relation_on(programs_, program, relation).value();
+    const auto own = held(program, relation);
     own->number = number->second;
     if (!related_.at(program)->answers(fact, output, *own)) return false;
     answered.insert(program);

@@ -51,6 +51,8 @@ class RelatedPrograms {
     std::vector<ProgramNode> origins;
     Site site;
   };
+  /// How a program's devices hold what it has a number of: many tensors are held alike.
+  std::shared_ptr<Relation> held(std::size_t program, const ProgramsRelation& relation);
   void find_exchanges();
   std::optional<Fact> received(const ProgramNode& node, const Exchange& exchange,
                                const std::vector<const Fact*>& facts);
@@ -62,8 +64,7 @@ class RelatedPrograms {
   WholeModule whole_;
   std::vector<std::unique_ptr<RelatedModules>> related_;
   std::map<ProgramNode, Exchange> exchanges_;
-  /// Of outputs, by program and relation: that of the program's devices.
-  std::map<std::pair<std::size_t, const Relation*>, std::optional<Relation>> held_;
+  std::map<std::pair<std::size_t, const Relation*>, std::shared_ptr<Relation>> held_;
 };
 
 /// The relation on the devices of one program; nothing if it has nothing of the tensor.

@@ -87,6 +87,8 @@ std::optional<std::vector<Instruction>> steps_of_bitcast(const Instruction& bitc
 std::vector<Index> sizes_of(const std::vector<Node>& nodes, const Node& node);
 /// `{1,2}`
 std::string text_of(const Index& list);
+/// `{size=3x3 pad=0_0x1_1}`, as XLA prints it: without what is usual.
+std::string window_text(const std::vector<WindowDimension>& window);
 /// A node like another one, of an instruction that is written in its place.
 Node written(FlatModule& flat, const Node& like, Instruction instruction);
 /// Adds a node, and returns its number.

@@ -73,38 +73,6 @@ std::vector<IndependentDimension> independent_dimensions(const Node& node,
   return all;
 }
 
-constexpr std::string_view kWindow = ", window={";
-
-/// As XLA prints it.
-std::string text_of(const std::vector<WindowDimension>& window) {
-  std::string text = "size=";
-  const auto list = [&](const auto& words_of) {
-    for (std::size_t k = 0; k < window.size(); ++k)
-      text += (k == 0 ? "" : "x") + words_of(window[k]);
-  };
-  const auto add = [&](const char* key, std::int64_t usual, const auto& number_of) {
-    const auto is_usual = [&](const WindowDimension& each) { return number_of(each) == usual; };
-    if (std::ranges::all_of(window, is_usual)) return;
-    text += key;
-    list([&](const WindowDimension& each) { return std::to_string(number_of(each)); });
-  };
-  list([](const WindowDimension& each) { return std::to_string(each.size); });
-  add(" stride=", 1, [](const WindowDimension& each) { return each.stride; });
-  const auto has_edges = [](const WindowDimension& each) {
-    return each.low != 0 || each.high != 0;
-  };
-  if (std::ranges::any_of(window, has_edges)) {
-    text += " pad=";
-    list([](const WindowDimension& each) {
-      return std::to_string(each.low) + "_" + std::to_string(each.high);
-    });
-  }
-  add(" lhs_dilate=", 1, [](const WindowDimension& each) { return each.base_dilation; });
-  add(" rhs_dilate=", 1, [](const WindowDimension& each) { return each.window_dilation; });
-  add(" rhs_reversal=", 0, [](const WindowDimension& each) { return each.is_reversed ? 1 : 0; });
-  return text;
-}
-
 constexpr std::string_view kLabels = ", dim_labels=";
 
 /// Of the text of a convolution; nothing of any other.
@@ -118,21 +86,20 @@ std::optional<ConvolutionLabels> labels_of(const std::string& text) {
       std::string_view(text).substr(begin, text.find_first_of(", ", begin) - begin));
 }
 
-/// Where the window of a function's text stands, without its braces; nothing where that is not
-/// certain.
+/// Where the window of a function's text stands; nothing where that is not certain.
 std::optional<std::pair<std::size_t, std::size_t>> range_of_window(const std::string& text) {
-  const std::size_t at = text.find(kWindow);
-  if (at == std::string::npos || text.find(kWindow, at + 1) != std::string::npos)
-    return std::nullopt;
-  const std::size_t begin = at + kWindow.size();
+  constexpr std::string_view kKey = ", window={";
+  const std::size_t at = text.find(kKey);
+  if (at == std::string::npos || text.find(kKey, at + 1) != std::string::npos) return std::nullopt;
+  const std::size_t begin = at + kKey.size() - 1;
   const std::size_t end = text.find('}', begin);
-  return end == std::string::npos ? std::nullopt : std::optional(std::pair(begin, end - begin));
+  return end == std::string::npos ? std::nullopt : std::optional(std::pair(begin, end + 1 - begin));
 }
 
 /// In place of the window of a function; whether it has one.
 bool set_window(Form& form, const std::vector<WindowDimension>& window) {
   const auto range = range_of_window(form.text);
-  if (range) form.text.replace(range->first, range->second, text_of(window));
+  if (range) form.text.replace(range->first, range->second, window_text(window));
   return range.has_value();
 }
 
@@ -311,9 +278,8 @@ std::optional<std::size_t> Tensors::convolution_of_padded(const Form& form,
   if (!labels || !range || operands.size() != 2 || form.numbers.size() != 3 ||
       (may_be_infinite(operands[1]) && !is_finite(operands[1])) || at(operands[0]).kind != kind)
     return std::nullopt;
-  Instruction written;
-  written.attributes.set("window", "{" + form.text.substr(range->first, range->second) + "}");
-  auto window = window_of(written, labels->in.size() - 2);
+  auto window = window_of(std::string_view(form.text).substr(range->first, range->second),
+                          labels->in.size() - 2);
   Form pad{"pad", "", std::vector<Index>(3, Index(labels->in.size(), 0))};
   Form plain = form;
   bool is_padded = false;

@@ -466,8 +466,6 @@ std::optional<std::size_t> Tensors::joined_slices(const Form& form,
   return all.size() == 1 ? std::optional(all[0]) : make(form, std::move(all), kind);
 }
 
-/// What is padded with one number between no elements is made by one pad of a slice. Where elements
-/// are added up, those of a pad with zeros do not count; likewise where others are neutral.
 /// A pad of what is moved, as one of what has its dimensions in the order of the base's elements,
 /// transposed.
 std::optional<std::size_t> Tensors::padded_in_order(const std::vector<std::size_t>& operands,
@@ -495,6 +493,8 @@ std::optional<std::size_t> Tensors::padded_in_order(const std::vector<std::size_
   return result ? make({"transpose", "", {back}}, {*result}, kind) : std::nullopt;
 }
 
+/// What is padded with one number between no elements is made by one pad of a slice. Where elements
+/// are added up, those of a pad with zeros do not count; likewise where others are neutral.
 std::optional<std::size_t> Tensors::padded(const Form& form,
                                            const std::vector<std::size_t>& operands,
                                            const std::string& kind) {

@@ -158,6 +158,35 @@ Instruction selecting(const Instruction& like, const std::string& window,
 
 }  // namespace
 
+std::string window_text(const std::vector<WindowDimension>& window) {
+  std::string text = "{size=";
+  const auto list = [&](const auto& words_of) {
+    for (std::size_t k = 0; k < window.size(); ++k)
+      text += (k == 0 ? "" : "x") + words_of(window[k]);
+  };
+  const auto add = [&](const char* key, std::int64_t usual, const auto& number_of) {
+    const auto is_usual = [&](const WindowDimension& each) { return number_of(each) == usual; };
+    if (std::ranges::all_of(window, is_usual)) return;
+    text += key;
+    list([&](const WindowDimension& each) { return std::to_string(number_of(each)); });
+  };
+  list([](const WindowDimension& each) { return std::to_string(each.size); });
+  add(" stride=", 1, [](const WindowDimension& each) { return each.stride; });
+  const auto has_edges = [](const WindowDimension& each) {
+    return each.low != 0 || each.high != 0;
+  };
+  if (std::ranges::any_of(window, has_edges)) {
+    text += " pad=";
+    list([](const WindowDimension& each) {
+      return std::to_string(each.low) + "_" + std::to_string(each.high);
+    });
+  }
+  add(" lhs_dilate=", 1, [](const WindowDimension& each) { return each.base_dilation; });
+  add(" rhs_dilate=", 1, [](const WindowDimension& each) { return each.window_dilation; });
+  add(" rhs_reversal=", 0, [](const WindowDimension& each) { return each.is_reversed ? 1 : 0; });
+  return text + "}";
+}
+
 bool keeps_greatest(const Computation& function) {
   return ChoiceByValue(function).keeps_greatest();
 }
@@ -321,7 +350,7 @@ std::optional<std::size_t> add_padded_windows(FlatModule& flat, const Node& node
                                               const AddNode& add) {
   if (node.operands.size() != 2 || node.shape.is_tuple) return std::nullopt;
   const Node x = flat.nodes[node.operands[0]];
-  const auto window = window_of(*node.instruction, x.shape.sizes.size());
+  auto window = window_of(*node.instruction, x.shape.sizes.size());
   const bool is_neutral = is_neutral_to(reducer_of(flat.module, *node.instruction),
                                         *flat.nodes[node.operands[1]].instruction);
   if (!is_neutral || node.shape.sizes.size() != window.size()) return std::nullopt;
@@ -330,31 +359,26 @@ std::optional<std::size_t> add_padded_windows(FlatModule& flat, const Node& node
   pad.opcode = "pad";
   pad.shape = x.shape;
   pad.attributes = {};
-  std::string padding, sizes, strides, holes;
-  bool is_padded = false, is_strided = false, has_holes = false;
+  std::string padding;
+  bool is_padded = false;
   for (std::size_t k = 0; k < window.size(); ++k) {
-    const WindowDimension& each = window[k];
+    WindowDimension& each = window[k];
     const bool has_more = each.low > 0 || each.high > 0 || each.base_dilation > 1;
     // Windows side by side, padded, may be the first step of a reduction in two.
     if (each.is_reversed || each.low < 0 || each.high < 0 || (has_more && each.stride != 1))
       return std::nullopt;
     is_padded = is_padded || has_more;
-    is_strided = is_strided || each.stride != 1;
-    has_holes = has_holes || each.window_dilation != 1;
-    const std::string cross = k == 0 ? "" : "x";
-    padding += cross + std::to_string(each.low) + "_" + std::to_string(each.high) + "_" +
-               std::to_string(each.base_dilation - 1);
-    sizes += cross + std::to_string(each.size);
-    strides += cross + std::to_string(each.stride);
-    holes += cross + std::to_string(each.window_dilation);
+    padding += (k == 0 ? "" : "x") + std::to_string(each.low) + "_" + std::to_string(each.high) +
+               "_" + std::to_string(each.base_dilation - 1);
     std::int64_t& size = pad.shape.sizes[k];
     if (node.shape.sizes[k] != each.positions(size)) return std::nullopt;
     size = (size == 0 ? 0 : (size - 1) * each.base_dilation + 1) + each.low + each.high;
+    each.low = each.high = 0;
+    each.base_dilation = 1;
   }
   if (!is_padded) return std::nullopt;
   pad.attributes.set("padding", padding);
-  windows.attributes.set("window", "{size=" + sizes + (is_strided ? " stride=" + strides : "") +
-                                       (has_holes ? " rhs_dilate=" + holes : "") + "}");
+  windows.attributes.set("window", window_text(window));
   Node padded = written(flat, node, std::move(pad));
   Node result = written(flat, node, std::move(windows));
   result.operands[0] = add(std::move(padded));

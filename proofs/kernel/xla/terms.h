@@ -43,14 +43,12 @@ struct Field {
     const double mantissa = std::frexp(std::fabs(value), &exponent);
     const auto whole = static_cast<std::uint64_t>(std::ldexp(mantissa, 53));
     const int shift = exponent - 53;
-    std::uint64_t size = whole % prime;
-    if (shift <= 0 && std::countr_zero(whole) >= -shift) {
-      size = (whole >> static_cast<unsigned>(-shift)) % prime;
-    } else {
-      const std::uint64_t half = prime / 2 + 1;
-      size =
-          product(size, power(shift < 0 ? half : 2, static_cast<std::uint64_t>(std::abs(shift))));
-    }
+    const bool is_whole = shift <= 0 && std::countr_zero(whole) >= -shift;
+    const std::uint64_t half = prime / 2 + 1;
+    const std::uint64_t size =
+        is_whole ? (whole >> static_cast<unsigned>(-shift)) % prime
+                 : product(whole % prime, power(shift < 0 ? half : 2,
+                                                static_cast<std::uint64_t>(std::abs(shift))));
     return value < 0 ? negative(size) : size;
   }
 };
