@@ -335,12 +335,13 @@ TEST_CASE("maxima and sums of products of a list are those of its elements one b
       CHECK(found.high == total.high);
       CHECK((found.nan || !total.nan));
     }
-    std::vector<Term> columns;
+    std::vector<Algebra::Columns> columns(terms.size());
     std::vector<Algebra::Accumulator> one_by_one(Algebra::kColumns);
-    for (const Term& factor : terms) {
+    for (std::size_t k = 0; k < terms.size(); ++k) {
       for (std::size_t j = 0; j < Algebra::kColumns; ++j) {
-        columns.push_back(terms[below(random, terms.size())]);
-        algebra.add_product(one_by_one[j], factor, columns.back(), f32);
+        const Term& factor = terms[below(random, terms.size())];
+        columns[k].set(j, factor);
+        algebra.add_product(one_by_one[j], terms[k], factor, f32);
       }
     }
     std::vector<Algebra::Accumulator> sums(Algebra::kColumns);

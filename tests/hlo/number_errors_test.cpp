@@ -2,6 +2,9 @@
 // longer precision.
 
 #include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <random>
 #include <set>
 #include <span>
@@ -246,6 +249,56 @@ TEST_CASE("numbers that rounding does not decide are those of a longer precision
     compared += expressions.compared;
   }
   CHECK(compared > 200000);
+}
+
+TEST_CASE("sums of products of a row with columns are those of its factors one by one") {
+  const double kSpecial[] = {0,
+                             -0.0,
+                             1e-160,
+                             -1e-310,
+                             1e300,
+                             0.1,
+                             std::numeric_limits<double>::infinity(),
+                             std::numeric_limits<double>::quiet_NaN()};
+  const Numbers numbers;
+  std::mt19937_64 random(0x5EED31);
+  const auto below = [&](std::uint64_t limit) { return random() % limit; };
+  for (int round = 0; round < 20'000; ++round) {
+    const ElementType type = *ElementType::from_xla(below(4) == 0 ? "s32" : "f32");
+    // Half of the rounds are of small integers only, whose sums are exact.
+    const std::uint64_t special = below(2);
+    const auto drawn = [&]() -> Scalar {
+      const double real = special != 0 && below(8) == 0 ? kSpecial[below(std::size(kSpecial))]
+                                                        : static_cast<double>(below(17)) - 8;
+      const auto integer = static_cast<std::int64_t>(below(1 << 20)) - (1 << 19);
+      const auto error = static_cast<float>(below(4) == 0 ? std::ldexp(1.0, -30) : 0);
+      return {real, integer, below(50) == 0, error};
+    };
+    const std::size_t width = 1 + below(Numbers::kColumns);
+    std::vector<Scalar> row;
+    std::vector<Numbers::Columns> columns(below(6));
+    std::vector<Numbers::Accumulator> one_by_one(width);
+    std::vector<Numbers::Accumulator> sums(width);
+    for (Numbers::Columns& of_row : columns) {
+      row.push_back(drawn());
+      for (std::size_t j = 0; j < width; ++j) {
+        const Scalar factor = drawn();
+        of_row.set(j, factor);
+        numbers.add_product(one_by_one[j], row.back(), factor, type);
+      }
+    }
+    numbers.add_products(sums, row, columns.data(), type);
+    for (std::size_t j = 0; j < width; ++j) {
+      const Scalar expected = numbers.result(one_by_one[j], type);
+      const Scalar found = numbers.result(sums[j], type);
+      CHECK((found.real == expected.real || (found.real != found.real)));
+      CHECK((found.real != found.real) == (expected.real != expected.real));
+      CHECK(found.integer == expected.integer);
+      CHECK(found.arbitrary == expected.arbitrary);
+      CHECK((found.error == expected.error || (found.error != found.error)));
+      CHECK((found.error != found.error) == (expected.error != expected.error));
+    }
+  }
 }
 
 }  // namespace p2::hlo

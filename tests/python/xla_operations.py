@@ -296,10 +296,12 @@ def convolution(draw: Draw) -> Operation:
     dtype = draw.choice([np.float32, np.float64, np.int8, np.int32, jnp.bfloat16])
     per_group = draw.randint(1, 2)
     left = draw.numbers(
-        dtype, (batches * draw.randint(1, 2), features * per_group, *(draw.randint(1, 5) for _ in range(spatial)))
+        dtype,
+        (batches * draw.choice([1, 2, 18]), features * per_group, *(draw.randint(1, 5) for _ in range(spatial))),
     )
     right = draw.numbers(
-        dtype, (features * batches * draw.randint(1, 2), per_group, *(draw.randint(1, 3) for _ in range(spatial)))
+        dtype,
+        (features * batches * draw.choice([1, 2, 9]), per_group, *(draw.randint(1, 3) for _ in range(spatial))),
     )
     rank = spatial + 2
     orders = [draw.sample(range(rank), rank) for _ in range(3)]
@@ -322,6 +324,9 @@ def convolution(draw: Draw) -> Operation:
 
 def dot(draw: Draw) -> Operation:
     sizes = {kind: [draw.randint(1, 3) for _ in range(draw.randint(0, 2))] for kind in "bclr"}
+    for kind, size in (("l", 18), ("r", 9)):
+        if draw.random() < 0.3:
+            sizes[kind] = [size]
 
     def side(kinds: str) -> list[tuple[str, int]]:
         labels = [(kind, i) for kind in kinds for i in range(len(sizes[kind]))]

@@ -516,7 +516,7 @@ void Algebra::add_product(Accumulator& sum, const Cell& a, const Cell& b, Elemen
 }
 
 void Algebra::add_products(std::span<Accumulator> sums, std::span<const Cell> row,
-                           const Cell* columns, ElementType type) {
+                           const Columns* columns, ElementType type) {
   // Most terms are no constants, have bounds whose sums have, and no selections.
   const auto is_plain = [](const Term& term) {
     return term.low < term.high && term.low > -1e307 && term.high < 1e307 && term.selection == 0;
@@ -525,7 +525,7 @@ void Algebra::add_products(std::span<Accumulator> sums, std::span<const Cell> ro
     const bool first_is_plain = is_plain(a);
     const bool is_symmetric = a.low == -a.high;
     for (std::size_t j = 0; j < sums.size(); ++j) {
-      const Term& b = columns[j];
+      const Term& b = columns->cells[j];
       if (!first_is_plain || !is_plain(b) || sums[j].pending + 1 == kMaxPending) {
         add_product(sums[j], a, b, type);
         continue;
@@ -546,7 +546,7 @@ void Algebra::add_products(std::span<Accumulator> sums, std::span<const Cell> ro
       sum.low = below(sum.low + below(std::min({ends[0], ends[1], ends[2], ends[3]})));
       sum.high = above(sum.high + above(std::max({ends[0], ends[1], ends[2], ends[3]})));
     }
-    columns += kColumns;
+    ++columns;
   }
 }
 

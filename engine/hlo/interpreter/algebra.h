@@ -170,11 +170,12 @@ class Algebra {
   };
   void add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type);
   Cell result(Accumulator& sum, ElementType type);
-  /// As Numbers::add_products.
-  void add_products(std::span<Accumulator> sums, std::span<const Cell> row, const Cell* columns,
-                    ElementType type);
   static constexpr std::size_t kColumns = 4;
   static constexpr std::size_t kRows = 16;
+  using Columns = PackedColumns<Cell, kColumns>;
+  /// As Numbers::add_products.
+  void add_products(std::span<Accumulator> sums, std::span<const Cell> row, const Columns* columns,
+                    ElementType type);
   /// What a reducer makes of `first` and all elements, one after the other, if it is a maximum or
   /// minimum of real numbers or truth values.
   std::optional<Cell> extremum(const ElementOperation& reducer, const Cell& first,

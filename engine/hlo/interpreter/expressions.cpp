@@ -210,8 +210,9 @@ void Expressions::add_product(Accumulator& sum, const Cell& a, const Cell& b, El
 }
 
 void Expressions::add_products(std::span<Accumulator> sums, std::span<const Cell> row,
-                               const Cell* columns, ElementType type) {
-  for (std::size_t k = 0; k < row.size(); ++k) add_product(sums[0], row[k], columns[k], type);
+                               const Columns* columns, ElementType type) {
+  for (std::size_t k = 0; k < row.size(); ++k)
+    add_product(sums[0], row[k], columns[k].cells[0], type);
 }
 
 Expression Expressions::result(const Accumulator& sum, ElementType type) {

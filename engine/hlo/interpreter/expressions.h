@@ -77,11 +77,12 @@ class Expressions {
   };
   void add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type);
   Cell result(const Accumulator& sum, ElementType type);
-  /// As Numbers::add_products.
-  void add_products(std::span<Accumulator> sums, std::span<const Cell> row, const Cell* columns,
-                    ElementType type);
   static constexpr std::size_t kColumns = 1;
   static constexpr std::size_t kRows = 1;
+  using Columns = PackedColumns<Cell, kColumns>;
+  /// As Numbers::add_products.
+  void add_products(std::span<Accumulator> sums, std::span<const Cell> row, const Columns* columns,
+                    ElementType type);
 
  private:
   Cell added(Node node, std::span<const std::uint32_t> operands);

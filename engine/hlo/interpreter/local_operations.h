@@ -104,6 +104,7 @@ class LocalOperations {
  private:
   using Operands = std::vector<const Tree*>;
   using Index = std::vector<std::int64_t>;
+  class SumsOfProducts;
 
   Cell listed_element(const Instruction& constant, const LiteralElement& element);
   Tree constant(const Instruction& instruction);
@@ -138,8 +139,6 @@ class LocalOperations {
   /// One of two numbers, whichever.
   Cell either(const Cell& a, const Cell& b, ElementType type);
   std::shared_ptr<const Cells> factors_of(const Array<Cell>& factor, ElementType type);
-  /// A rounded sum of products of factors, two by two.
-  Cell contracted(const Instruction& instruction, const Cells& factors, const Operands& operands);
   /// The result of reducing elements of several arrays.
   void reduce_into(const Instruction& instruction, Cells& totals, const Cells& elements);
 

@@ -16,6 +16,17 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr Scalar kArbitrary = {1, 1, true};
 
+// Marks of a factor of a product.
+constexpr std::uint64_t kIsArbitrary = 1;
+constexpr std::uint64_t kHasFraction = 2;
+constexpr std::uint64_t kEveryColumn = 0x0101010101010101;  // a mark for each of the columns
+static_assert(Numbers::kColumns == 8);
+
+std::uint64_t marks_of(const Scalar& factor) {
+  return (factor.arbitrary ? kIsArbitrary : 0) |
+         (Numbers::has_fraction(factor.real) ? kHasFraction : 0);
+}
+
 std::int64_t low_bits(std::uint64_t value, unsigned bits) {
   return static_cast<std::int64_t>(bits >= 64 ? value : value & ((std::uint64_t{1} << bits) - 1));
 }
@@ -311,48 +322,62 @@ Scalar Numbers::arbitrary(std::uint64_t /*key*/, ElementType type) const {
   return type.is_float() ? Scalar{1, 0, true} : Scalar{0, 1, true};
 }
 
+void Numbers::Columns::set(std::size_t column, const Cell& cell) {
+  const double magnitude = std::fabs(cell.real);
+  real[column] = cell.real;
+  error[column] = cell.error;
+  reach[column] = magnitude + cell.error;
+  integer[column] = cell.integer;
+  const std::uint64_t all = std::uint64_t{0xff} << 8 * column;
+  marks = (marks & ~all) | (marks_of(cell) * kEveryColumn & all);
+  if (magnitude != 0) least = std::min(least, magnitude);
+}
+
 void Numbers::add_products(std::span<Accumulator> sums, std::span<const Cell> row,
-                           const Cell* columns, ElementType type) const {
-  if (!type.is_float() || sums.size() < kColumns) {
-    for (std::size_t j = 0; j < sums.size(); ++j) {
-      for (std::size_t k = 0; k < row.size(); ++k) {
-        add_product(sums[j], row[k], columns[k * kColumns + j], type);
+                           const Columns* columns, ElementType type) const {
+  if (!type.is_float()) {
+    for (const Cell& a : row) {
+      for (std::size_t j = 0; j < sums.size(); ++j) {
+        const auto b = static_cast<std::uint64_t>(columns->integer[j]);
+        sums[j].integer += static_cast<std::uint64_t>(a.integer) * b;
+        sums[j].arbitrary |= a.arbitrary || (columns->marks >> 8 * j & kIsArbitrary) != 0;
       }
+      ++columns;
     }
     return;
   }
   double real[kColumns] = {};
   double size[kColumns] = {};
   double error[kColumns] = {};
-  bool arbitrary[kColumns] = {};
   std::uint64_t bits[kColumns] = {};
-  bool fraction[kColumns] = {};
   bool underflows[kColumns] = {};
+  std::uint64_t marks = 0;
   for (const Cell& a : row) {
     const double magnitude = std::fabs(a.real);
-    const bool is_zero = a.real == 0;
-    const bool is_fraction = has_fraction(a.real);
+    const double own = a.error;
     for (std::size_t j = 0; j < kColumns; ++j) {
-      const Cell& b = columns[j];
-      const double product = a.real * b.real;
+      const double product = a.real * columns->real[j];
       real[j] += product;
       size[j] += std::fabs(product);
       bits[j] += std::bit_cast<std::uint64_t>(product);
-      fraction[j] |= is_fraction | has_fraction(b.real);
-      underflows[j] |=
-          !is_zero & (b.real != 0) & (std::fabs(product) < std::numeric_limits<double>::min());
-      error[j] += magnitude * b.error + (std::fabs(b.real) + b.error) * a.error;
-      arbitrary[j] |= a.arbitrary | b.arbitrary;
+      error[j] += magnitude * columns->error[j] + columns->reach[j] * own;
     }
-    columns += kColumns;
+    marks |= columns->marks | marks_of(a) * kEveryColumn;
+    if (magnitude * columns->least < std::numeric_limits<double>::min() && magnitude != 0) {
+      for (std::size_t j = 0; j < kColumns; ++j) {
+        const double b = columns->real[j];
+        underflows[j] |= b != 0 && std::fabs(a.real * b) < std::numeric_limits<double>::min();
+      }
+    }
+    ++columns;
   }
-  for (std::size_t j = 0; j < kColumns; ++j) {
+  for (std::size_t j = 0; j < sums.size(); ++j) {
     sums[j].real += real[j];
     sums[j].size += size[j];
     sums[j].error += error[j];
-    sums[j].arbitrary |= arbitrary[j];
+    sums[j].arbitrary |= (marks >> 8 * j & kIsArbitrary) != 0;
+    sums[j].has_fraction |= (marks >> 8 * j & kHasFraction) != 0;
     sums[j].bits += bits[j];
-    sums[j].has_fraction |= fraction[j];
     sums[j].underflows |= underflows[j];
     sums[j].terms += static_cast<std::uint32_t>(row.size());
   }

@@ -21,6 +21,14 @@ struct Scalar {
   float error = 0;
 };
 
+/// An element of each of as many columns of a factor.
+template <typename Cell, std::size_t columns>
+struct PackedColumns {
+  Cell cells[columns] = {};
+
+  void set(std::size_t column, const Cell& cell) { cells[column] = cell; }
+};
+
 /// Arithmetic on concrete numbers.
 class Numbers {
  public:
@@ -81,12 +89,23 @@ class Numbers {
   /// Whether a number is no integer below 2^51.
   static bool has_fraction(double value) { return (value + 0x1.8p52) - 0x1.8p52 != value; }
   Cell result(const Accumulator& sum, ElementType type) const;
-  /// Adds the products of the factors of a row with those of as many columns as there are sums, at
-  /// most kColumns: the k-th of column j is columns[k · kColumns + j]. In the order of the row.
-  void add_products(std::span<Accumulator> sums, std::span<const Cell> row, const Cell* columns,
-                    ElementType type) const;
   static constexpr std::size_t kColumns = 8;
-  static constexpr std::size_t kRows = 16;  ///< that a dot computes at a time
+  static constexpr std::size_t kRows = 16;  ///< that are multiplied with columns at a time
+  /// As PackedColumns, with an array of every part of a number.
+  struct Columns {
+    double real[kColumns] = {};
+    double error[kColumns] = {};
+    double reach[kColumns] = {};  ///< magnitudes with their errors
+    std::int64_t integer[kColumns] = {};
+    std::uint64_t marks = 0;                                 ///< a byte of each column
+    double least = std::numeric_limits<double>::infinity();  ///< of all magnitudes but 0
+
+    void set(std::size_t column, const Cell& cell);
+  };
+  /// Adds the products of the factors of a row with those of as many columns as there are sums, at
+  /// most kColumns: columns[k] has their k-th factors. In the order of the row.
+  void add_products(std::span<Accumulator> sums, std::span<const Cell> row, const Columns* columns,
+                    ElementType type) const;
 
  private:
   Cell computed(const ElementOperation& operation, std::span<const Cell> operands) const;

@@ -598,10 +598,10 @@ NumberRange Ranges::result(const Accumulator& sum, ElementType type) const {
 }
 
 void Ranges::add_products(std::span<Accumulator> sums, std::span<const Cell> row,
-                          const Cell* columns, ElementType type) const {
+                          const Columns* columns, ElementType type) const {
   for (std::size_t j = 0; j < sums.size(); ++j) {
     for (std::size_t k = 0; k < row.size(); ++k) {
-      add_product(sums[j], row[k], columns[k * kColumns + j], type);
+      add_product(sums[j], row[k], columns[k].cells[j], type);
     }
   }
 }

@@ -63,10 +63,11 @@ class Ranges {
   };
   void add_product(Accumulator& sum, const Cell& a, const Cell& b, ElementType type) const;
   Cell result(const Accumulator& sum, ElementType type) const;
-  void add_products(std::span<Accumulator> sums, std::span<const Cell> row, const Cell* columns,
-                    ElementType type) const;
   static constexpr std::size_t kColumns = 4;
   static constexpr std::size_t kRows = 16;
+  using Columns = PackedColumns<Cell, kColumns>;
+  void add_products(std::span<Accumulator> sums, std::span<const Cell> row, const Columns* columns,
+                    ElementType type) const;
 
  private:
   Cell of_ranges(const ElementOperation& operation, std::span<const Cell> operands) const;

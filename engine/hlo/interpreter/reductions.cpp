@@ -1,4 +1,4 @@
-// Sums over dimensions on one device: reduce, reduce-window, dot, convolution.
+// Reductions on one device: reduce, reduce-window, select-and-scatter.
 
 #include <algorithm>
 #include <numeric>
@@ -306,249 +306,6 @@ auto LocalOperations<A>::select_and_scatter(const Instruction& instruction,
   return array(shape, std::move(cells), operands);
 }
 
-/// The elements of a factor of a product of `type`, into which integers are converted.
-template <typename A>
-auto LocalOperations<A>::factors_of(const Array<Cell>& factor, ElementType type)
-    -> std::shared_ptr<const Cells> {
-  const ElementType from = factor.shape.type;
-  if (from == type || from.is_float()) return factor.cells;
-  Cells cells;
-  cells.reserve(factor.cells->size());
-  for (const Cell& cell : *factor.cells) {
-    cells.push_back(apply({Element::Convert, {}, from, type}, {cell}));
-  }
-  return std::make_shared<const Cells>(std::move(cells));
-}
-
-template <typename A>
-auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& operands) -> Tree {
-  require(operands.size() == 2, instruction, "its operands");
-  const ArrayShape& shape = instruction.shape.array;
-  // Sums of complex numbers are not understood, nor those of booleans.
-  if (!shape.type.is_float() && !shape.type.is_integer()) return opaque(instruction, operands, 0);
-  const DotDimensions numbers = dot_dimensions(instruction);
-  const Array<Cell>& lhs = operands[0]->array;
-  const Array<Cell>& rhs = operands[1]->array;
-  const Index left = strides_of(lhs.shape.sizes);
-  const Index right = strides_of(rhs.shape.sizes);
-  // The strides of the result's dimensions in both operands: batch, lhs free, rhs free.
-  Index left_steps;
-  Index right_steps;
-  Index sizes;
-  const auto add = [&](std::int64_t size, std::int64_t l, std::int64_t r) {
-    sizes.push_back(size);
-    left_steps.push_back(l);
-    right_steps.push_back(r);
-  };
-  const auto checked = [&](std::int64_t dimension, const Index& of) {
-    const auto at = static_cast<std::size_t>(dimension);
-    require(dimension >= 0 && at < of.size(), instruction, "its dimensions");
-    return at;
-  };
-  for (std::size_t i = 0; i < numbers.lhs_batch.size(); ++i) {
-    require(i < numbers.rhs_batch.size(), instruction, "its batch dimensions");
-    const std::size_t l = checked(numbers.lhs_batch[i], left);
-    add(lhs.shape.sizes[l], left[l], right[checked(numbers.rhs_batch[i], right)]);
-  }
-  const std::size_t rows_begin = sizes.size();
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (contains(numbers.lhs_batch, i) || contains(numbers.lhs_contracting, i)) continue;
-    add(lhs.shape.sizes[i], left[i], 0);
-  }
-  const std::size_t rows_end = sizes.size();
-  for (std::size_t i = 0; i < right.size(); ++i) {
-    if (contains(numbers.rhs_batch, i) || contains(numbers.rhs_contracting, i)) continue;
-    add(rhs.shape.sizes[i], 0, right[i]);
-  }
-  require(sizes == shape.sizes, instruction, "its shapes do not fit");
-  Index inner;
-  std::vector<std::pair<std::int64_t, std::int64_t>> steps = {{0, 0}};
-  for (std::size_t i = 0; i < numbers.lhs_contracting.size(); ++i) {
-    require(i < numbers.rhs_contracting.size(), instruction, "its contracted dimensions");
-    const std::size_t l = checked(numbers.lhs_contracting[i], left);
-    const std::size_t r = checked(numbers.rhs_contracting[i], right);
-    require(lhs.shape.sizes[l] == rhs.shape.sizes[r], instruction, "its shapes do not fit");
-    std::vector<std::pair<std::int64_t, std::int64_t>> longer;
-    for (const auto& [a, b] : steps) {
-      for (std::int64_t k = 0; k < lhs.shape.sizes[l]; ++k) {
-        longer.emplace_back(a + k * left[l], b + k * right[r]);
-      }
-    }
-    steps = std::move(longer);
-  }
-  const std::shared_ptr<const Cells> lhs_cells = factors_of(lhs, shape.type);
-  const std::shared_ptr<const Cells> rhs_cells = factors_of(rhs, shape.type);
-  const std::size_t length = steps.size();
-  const Index times = list_attribute(instruction, kBlockSizes);
-  require(times.empty() || times.size() == length, instruction, "its blocks");
-  const auto size = static_cast<std::size_t>(shape.elements());
-  Cells cells;
-  cells.reserve(size);
-  if constexpr (A::kMayRound) {
-    if (arithmetic_.rounds(shape.type)) {
-      require(times.empty(), instruction, "its blocks");
-      for_each_index(sizes, [&](const Index& index) {
-        const std::int64_t l = offset_of(index, left_steps);
-        const std::int64_t r = offset_of(index, right_steps);
-        Cells factors;
-        for (const auto& [a, b] : steps) {
-          factors.push_back((*lhs_cells)[static_cast<std::size_t>(l + a)]);
-          factors.push_back((*rhs_cells)[static_cast<std::size_t>(r + b)]);
-        }
-        work_.spend(2 * length);
-        cells.push_back(contracted(instruction, factors, operands));
-      });
-      return array(shape, std::move(cells), operands);
-    }
-  }
-  const auto offsets = [&](const Index& of, std::size_t begin, std::size_t end) {
-    const auto part = [&](const Index& all) {
-      return Index(all.begin() + static_cast<std::ptrdiff_t>(begin),
-                   all.begin() + static_cast<std::ptrdiff_t>(end));
-    };
-    std::vector<std::size_t> result;
-    for_each_index(part(sizes), [&, own = part(of)](const Index& index) {
-      result.push_back(static_cast<std::size_t>(offset_of(index, own)));
-    });
-    return result;
-  };
-  const std::vector<std::size_t> left_batch = offsets(left_steps, 0, rows_begin);
-  const std::vector<std::size_t> right_batch = offsets(right_steps, 0, rows_begin);
-  const std::vector<std::size_t> rows = offsets(left_steps, rows_begin, rows_end);
-  const std::vector<std::size_t> columns = offsets(right_steps, rows_end, sizes.size());
-  // The right operand is packed: kColumns factors, of as many columns, beside each other.
-  constexpr std::size_t kColumns = A::kColumns;
-  const std::size_t blocks = (columns.size() + kColumns - 1) / kColumns;
-  Cells packed(blocks * length * kColumns);
-  Cells row(length);
-  std::vector<typename A::Accumulator> sums;
-  for (std::size_t batch = 0; batch < left_batch.size(); ++batch) {
-    for (std::size_t j = 0; j < columns.size(); ++j) {
-      Cell* to = packed.data() + j / kColumns * length * kColumns + j % kColumns;
-      const std::size_t from = right_batch[batch] + columns[j];
-      for (std::size_t k = 0; k < length; ++k) {
-        const Cell& cell = (*rhs_cells)[from + static_cast<std::size_t>(steps[k].second)];
-        to[k * kColumns] = times.empty() ? cell : repeated(cell, times[k], shape.type);
-      }
-    }
-    for (std::size_t first = 0; first < rows.size(); first += A::kRows) {
-      const std::size_t height = std::min(A::kRows, rows.size() - first);
-      sums.assign(height * columns.size(), {});
-      for (std::size_t j = 0; j < columns.size(); j += kColumns) {
-        for (std::size_t i = 0; i < height; ++i) {
-          const std::size_t from = left_batch[batch] + rows[first + i];
-          for (std::size_t k = 0; k < length; ++k) {
-            row[k] = (*lhs_cells)[from + static_cast<std::size_t>(steps[k].first)];
-          }
-          const std::size_t width = std::min(kColumns, columns.size() - j);
-          work_.spend(length * width);
-          arithmetic_.add_products(std::span(sums).subspan(i * columns.size() + j, width), row,
-                                   packed.data() + j * length, shape.type);
-        }
-      }
-      for (auto& sum : sums) cells.push_back(arithmetic_.result(sum, shape.type));
-    }
-  }
-  return array(shape, std::move(cells), operands);
-}
-
-template <typename A>
-auto LocalOperations<A>::convolution(const Instruction& instruction, const Operands& operands)
-    -> Tree {
-  require(operands.size() == 2, instruction, "its operands");
-  const ArrayShape& shape = instruction.shape.array;
-  const ConvolutionDimensions numbers = convolution_dimensions(instruction);
-  const Array<Cell>& input = operands[0]->array;
-  const Array<Cell>& kernel = operands[1]->array;
-  const std::size_t spatial = numbers.input_spatial.size();
-  require(shape.sizes.size() == spatial + 2 && input.shape.sizes.size() == spatial + 2 &&
-              kernel.shape.sizes.size() == spatial + 2 &&
-              numbers.kernel_spatial.size() == spatial && numbers.output_spatial.size() == spatial,
-          instruction, "its shapes");
-  require(input.shape.type.is_float() && kernel.shape.type.is_float(), instruction, "its types");
-  const std::vector<WindowDimension> window = window_of(instruction, spatial);
-  const Index in = strides_of(input.shape.sizes);
-  const Index ker = strides_of(kernel.shape.sizes);
-  const auto at = [](const Index& list, std::int64_t i) {
-    return list[static_cast<std::size_t>(i)];
-  };
-  Index sizes;
-  for (std::size_t i = 0; i < spatial; ++i) {
-    require(window[i].size == at(kernel.shape.sizes, numbers.kernel_spatial[i]), instruction,
-            "its window");
-    sizes.push_back(window[i].size);
-  }
-  const std::int64_t features = at(kernel.shape.sizes, numbers.kernel_input);
-  const std::int64_t outputs = at(shape.sizes, numbers.output_feature);
-  require(at(input.shape.sizes, numbers.input_feature) == features * numbers.feature_groups &&
-              numbers.feature_groups > 0 && numbers.batch_groups > 0 &&
-              outputs % numbers.feature_groups == 0 && outputs % numbers.batch_groups == 0 &&
-              at(kernel.shape.sizes, numbers.kernel_output) == outputs,
-          instruction, "its features");
-  const std::int64_t batch = at(input.shape.sizes, numbers.input_batch) / numbers.batch_groups;
-  require(at(shape.sizes, numbers.output_batch) == batch, instruction, "its batch");
-  Cells cells;
-  for_each_index(shape.sizes, [&](const Index& index) {
-    const std::int64_t feature = at(index, numbers.output_feature);
-    const std::int64_t group = feature / (outputs / numbers.feature_groups);
-    const std::int64_t batch_group = feature / (outputs / numbers.batch_groups);
-    const std::int64_t from_base =
-        (at(index, numbers.output_batch) + batch_group * batch) * at(in, numbers.input_batch) +
-        group * features * at(in, numbers.input_feature);
-    typename A::Accumulator sum;
-    Cells factors;
-    bool listed = false;
-    if constexpr (A::kMayRound) listed = arithmetic_.rounds(shape.type);
-    for_each_index(sizes, [&](const Index& k) {
-      work_.spend(1);
-      std::int64_t from = from_base;
-      std::int64_t of = feature * at(ker, numbers.kernel_output);
-      for (std::size_t i = 0; i < spatial; ++i) {
-        const WindowDimension& dimension = window[i];
-        const std::int64_t padded = at(index, numbers.output_spatial[i]) * dimension.stride +
-                                    k[i] * dimension.window_dilation - dimension.pad_low;
-        if (padded < 0 || padded % dimension.base_dilation != 0) return;
-        const std::int64_t place = padded / dimension.base_dilation;
-        if (place >= at(input.shape.sizes, numbers.input_spatial[i])) return;
-        from += place * at(in, numbers.input_spatial[i]);
-        of += (dimension.reversed ? dimension.size - 1 - k[i] : k[i]) *
-              at(ker, numbers.kernel_spatial[i]);
-      }
-      work_.spend(static_cast<std::uint64_t>(features));
-      for (std::int64_t f = 0; f < features; ++f) {
-        const Cell& x = input.at(from + f * at(in, numbers.input_feature));
-        const Cell& y = kernel.at(of + f * at(ker, numbers.kernel_input));
-        if (listed) {
-          factors.insert(factors.end(), {x, y});
-        } else {
-          arithmetic_.add_product(sum, x, y, shape.type);
-        }
-      }
-    });
-    cells.push_back(listed ? contracted(instruction, factors, operands)
-                           : arithmetic_.result(sum, shape.type));
-  });
-  return array(shape, std::move(cells), operands);
-}
-
-/// The attributes of a dot or a convolution that say how its products are rounded.
-template <typename A>
-auto LocalOperations<A>::contracted(const Instruction& instruction, const Cells& factors,
-                                    const Operands& operands) -> Cell {
-  if constexpr (A::kMayRound) {
-    std::string precision;
-    for (const char* const name : {"operand_precision", "algorithm"}) {
-      const auto value = instruction.attributes.other(name);
-      if (value && *value != "{default,default}") precision += fmt::format("{}={};", name, *value);
-    }
-    Algebra::Reduction reduction{instruction.opcode, instruction.shape.array.type};
-    reduction.precision = precision;
-    return arithmetic_.contracted(reduction, factors,
-                                  {operands[0]->array.shape.type, operands[1]->array.shape.type});
-  }
-  give_up(instruction, "a sum that is rounded");
-}
-
 template auto LocalOperations<Numbers>::repeated(const Cell&, std::int64_t, ElementType) -> Cell;
 template auto LocalOperations<Numbers>::is_ordered(const Instruction&, const Operands&) -> bool;
 template auto LocalOperations<Numbers>::reduced_list(const Instruction&, const Cells&, const Cells&,
@@ -560,8 +317,6 @@ template auto LocalOperations<Numbers>::reduce(const Instruction&, const Operand
 template auto LocalOperations<Numbers>::reduce_window(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Numbers>::select_and_scatter(const Instruction&, const Operands&)
     -> Tree;
-template auto LocalOperations<Numbers>::dot(const Instruction&, const Operands&) -> Tree;
-template auto LocalOperations<Numbers>::convolution(const Instruction&, const Operands&) -> Tree;
 
 template auto LocalOperations<Algebra>::repeated(const Cell&, std::int64_t, ElementType) -> Cell;
 template auto LocalOperations<Algebra>::is_ordered(const Instruction&, const Operands&) -> bool;
@@ -574,8 +329,6 @@ template auto LocalOperations<Algebra>::reduce(const Instruction&, const Operand
 template auto LocalOperations<Algebra>::reduce_window(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Algebra>::select_and_scatter(const Instruction&, const Operands&)
     -> Tree;
-template auto LocalOperations<Algebra>::dot(const Instruction&, const Operands&) -> Tree;
-template auto LocalOperations<Algebra>::convolution(const Instruction&, const Operands&) -> Tree;
 
 template auto LocalOperations<Expressions>::repeated(const Cell&, std::int64_t, ElementType)
     -> Cell;
@@ -592,9 +345,6 @@ template auto LocalOperations<Expressions>::reduce_window(const Instruction&, co
     -> Tree;
 template auto LocalOperations<Expressions>::select_and_scatter(const Instruction&, const Operands&)
     -> Tree;
-template auto LocalOperations<Expressions>::dot(const Instruction&, const Operands&) -> Tree;
-template auto LocalOperations<Expressions>::convolution(const Instruction&, const Operands&)
-    -> Tree;
 
 template auto LocalOperations<Ranges>::repeated(const Cell&, std::int64_t, ElementType) -> Cell;
 template auto LocalOperations<Ranges>::is_ordered(const Instruction&, const Operands&) -> bool;
@@ -607,7 +357,5 @@ template auto LocalOperations<Ranges>::reduce(const Instruction&, const Operands
 template auto LocalOperations<Ranges>::reduce_window(const Instruction&, const Operands&) -> Tree;
 template auto LocalOperations<Ranges>::select_and_scatter(const Instruction&, const Operands&)
     -> Tree;
-template auto LocalOperations<Ranges>::dot(const Instruction&, const Operands&) -> Tree;
-template auto LocalOperations<Ranges>::convolution(const Instruction&, const Operands&) -> Tree;
 
 }  // namespace p2::hlo::interpreter
