@@ -105,7 +105,9 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
       request(here.operands[0], reshaped(own_sizes(node), sizes, own_sizes(here.operands[0])));
     derive_all(node, {of_[here.operands[0]]}, sizes);
     if (is_any_plain(with_sizes(node, sizes))) return;
-    for (const std::size_t fact : Numbers(of_[here.operands[0]])) by_parts(node, fact, sizes);
+    for (const std::size_t fact : Numbers(of_[here.operands[0]])) {
+      if (!by_parts(node, fact, sizes)) by_parts(node, fact, sizes, false, true);
+    }
   } else if (opcode == "dot") {
     dot_of_sizes(node, sizes);
   } else if (opcode == "reduce" && here.operands.size() == 2) {
@@ -172,6 +174,20 @@ void RelationSearch::by_counted(std::size_t node, const Numbers& facts) {
   }
 }
 
+std::vector<Index> RelationSearch::counted_elsewhere(const Index& own, const Index& sizes) {
+  std::vector<Index> all;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (own[i] < 1 || sizes[i] == own[i] || sizes[i] % own[i] != 0) continue;
+    for (std::size_t j = 0; j < own.size(); ++j) {
+      if (j == i) continue;
+      all.push_back(sizes);
+      all.back()[i] = own[i];
+      all.back()[j] *= sizes[i] / own[i];
+    }
+  }
+  return all;
+}
+
 void RelationSearch::relate(std::size_t node) {
   const Node& here = modules_.local().nodes[node];
   const std::string& opcode = here.instruction->opcode;
@@ -208,6 +224,12 @@ void RelationSearch::relate(std::size_t node) {
       for (const std::size_t fact : first) derive(node, {fact}, {});
     }
     if (of_[node].empty()) by_known_sizes(node);
+    // Which device's part it is may be counted in another dimension.
+    for (auto each = tried.begin(); each != tried.end() && of_[node].empty(); ++each) {
+      for (const Index& sizes : counted_elsewhere(own_sizes(node), *each)) {
+        if (!tried.contains(sizes) && by_elements(node, sizes)) break;
+      }
+    }
     return;
   }
   if (opcode == "broadcast") return broadcasts(node, first);
@@ -244,6 +266,7 @@ void RelationSearch::relate(std::size_t node) {
     });
     if (!is_in_whole) return;
   }
+  if (opcode == "reduce" && choices.size() == 2) choices[0] = undivided(node);
   bool found = false;
   if (is_scatter) {
     for (const std::size_t fact : choices[0]) {
@@ -269,6 +292,28 @@ void RelationSearch::relate(std::size_t node) {
       choices[k] = request(here.operands[k], likely_sizes(here, k));
   }
   derive_all(node, choices, {});
+}
+
+RelationSearch::Numbers RelationSearch::undivided(std::size_t node) {
+  const Node& here = modules_.local().nodes[node];
+  const std::size_t operand = here.operands[0];
+  const Numbers facts = of_[operand];
+  const Index along = here.instruction->numbers("dimensions");
+  const auto is_divided = [&](const Index& sizes) {
+    return std::ranges::any_of(along, [&](std::int64_t each) {
+      const auto k = static_cast<std::size_t>(each);
+      return sizes.at(k) > own_sizes(operand).at(k);
+    });
+  };
+  if (modules_.local().nodes[operand].instruction->opcode != "reshape" ||
+      !std::ranges::all_of(facts, [&](std::size_t each) { return is_divided(sizes_of(each)); }))
+    return facts;
+  for (const std::size_t fact : facts) {
+    for (const Index& sizes : counted_elsewhere(own_sizes(operand), Index(sizes_of(fact)))) {
+      if (!is_divided(sizes)) request(operand, sizes);
+    }
+  }
+  return of_[operand];
 }
 
 void RelationSearch::by_known_sizes(std::size_t node) {

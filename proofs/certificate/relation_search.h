@@ -128,13 +128,19 @@ class RelationSearch {
   void by_known_sizes(std::size_t node);
   /// Of an iota, such as the module has that are longer.
   void longer_iotas(std::size_t node);
+  /// Sizes of wholes where the parts that one dimension has are counted in another one.
+  static std::vector<Index> counted_elsewhere(const Index& own, const Index& sizes);
+  /// Facts about what a node reduces; where all have parts along what is reduced, such that have
+  /// them along other dimensions, too.
+  Numbers undivided(std::size_t node);
   /// Of indices that count up along a dimension, and a number that devices know.
   void by_counted(std::size_t node, const Numbers& facts);
   void broadcasts(std::size_t node, const Numbers& facts);
   void reshapes(std::size_t node, const Numbers& facts);
   /// As a reshape that moves what is one part of a dimension here, to a tensor of these sizes; to
-  /// one that the other module has, only, if `is_known`.
-  void by_parts(std::size_t node, std::size_t fact, const Index& sizes, bool is_known = false);
+  /// one that the other module has, only, if `is_known`; parts may be parts of parts, if `is_fine`.
+  bool by_parts(std::size_t node, std::size_t fact, const Index& sizes, bool is_known = false,
+                bool is_fine = false);
   /// Of an all-reduce of parts that are side by side.
   void sums(std::size_t node, const Numbers& facts);
   /// A dot of operands in wholes of sizes that fit each other.

@@ -68,8 +68,14 @@ RelationSearch::Runs RelationSearch::runs_of(std::size_t fact) const {
   return runs;
 }
 
-void RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& sizes,
-                              bool is_known) {
+bool RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& sizes, bool is_known,
+                              bool is_fine) {
+  // How many parts dimensions of the result have, of which a dimension of parts may be made.
+  Index ratios;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const std::int64_t here = own_sizes(node)[k];
+    if (here > 0 && sizes[k] > here && sizes[k] % here == 0) ratios.push_back(sizes[k] / here);
+  }
   // Of every dimension that is cut, the number of the device's part, and what is in it; where it
   // has runs that are apart, which of those between, too.
   Index whole, own;
@@ -81,6 +87,13 @@ void RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& s
     const auto [run, apart] = runs[k];
     const auto add = [&](std::int64_t size, bool is_one) {
       if (is_one && size == 1) return;
+      const auto ratio = std::ranges::find_if(
+          ratios, [&](std::int64_t each) { return each < size && size % each == 0; });
+      if (is_fine && is_one && ratio != ratios.end()) {
+        whole.push_back(*ratio);
+        own.push_back(1);
+        size /= *ratio;
+      }
       whole.push_back(size);
       own.push_back(is_one ? 1 : size);
     };
@@ -135,14 +148,15 @@ void RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& s
       for (const Index& list : {whole, own, order})
         hint.insert(hint.end(), list.begin(), list.end());
       const auto found = modules_.follows(node, {fact}, hint);
-      if (found && found->tensor < whole_ && derive(node, {fact}, hint)) return;
+      if (found && found->tensor < whole_ && derive(node, {fact}, hint)) return true;
       if (found && !least) least = hint;
       if (found && !plain && is_plain(*found)) plain = hint;
     }
   }
-  if (is_known) return;
-  if (least) derive(node, {fact}, *least);
-  if (plain && plain != least) derive(node, {fact}, *plain);
+  if (is_known) return false;
+  bool follows = least && derive(node, {fact}, *least);
+  if (plain && plain != least) follows = derive(node, {fact}, *plain) || follows;
+  return follows;
 }
 
 bool RelationSearch::is_plain(const Fact& fact) const {
@@ -186,7 +200,8 @@ void RelationSearch::reshapes(std::size_t node, const Numbers& facts) {
       const bool fits = std::ranges::equal(own_sizes(node), sizes, [](auto own, auto size) {
         return own == size || (own > 0 && size % own == 0);
       });
-      if (!follows && fits) by_parts(node, fact, sizes, true);
+      if (!follows && fits && !by_parts(node, fact, sizes, true))
+        by_parts(node, fact, sizes, true, true);
     }
     if (!found || !is_any_plain(of_[node])) derive(node, {fact}, guess);
     // Of a batch every device may have one element; of several slices each may be one of them.

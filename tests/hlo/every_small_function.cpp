@@ -90,6 +90,47 @@ void add_convolution(SmallProgram& program, std::size_t x, std::size_t kernel,
 
 Axis all_of(std::int64_t size, std::size_t devices) { return ways_to_hold(size, devices, true)[0]; }
 
+/// Products as the convolutions that they are written as for TPUs: with a window's dimension that
+/// both have, or the kernel alone; and such that are nearly those.
+void make_products(SmallProgram& program, Choices& choices) {
+  const auto way = [&](std::int64_t size) {
+    return choices.of(ways_to_hold(size, program.devices(), true));
+  };
+  const Axis batch = way(2), features = way(2), result = way(2);
+  const Axis line = way(2 + static_cast<std::int64_t>(choices.below(2)));
+  const Axis theirs = choices.below(4) == 0 ? way(line.size) : line;
+  const bool are_both = choices.below(2) == 0;
+  const Axis one = ways_to_hold(1, program.devices(), true)[0];
+  const HeldParts parts = chosen_parts(program, choices, "f32", true);
+  const bool is_first = choices.below(2) == 0;
+  const std::size_t x = held(program, "f32", {batch, are_both ? line : one, features},
+                             is_first ? parts : HeldParts());
+  const std::size_t kernel =
+      held(program, "f32", {theirs, features, result}, is_first ? HeldParts() : parts);
+  const std::int64_t n = line.size;
+  const std::vector<Window> windows = {{n, n - 1, 0, 0, n, 1, false},
+                                       {n, 1, n - 1, n - 1, 1, 1, true},
+                                       {n, n, 0, 0, n, 1, false},
+                                       {n, 1, n - 1, n - 1, 1, 1, false},
+                                       {n, n - 1, 0, 0, n, 1, true},
+                                       {n, 1, n - 1, 0, 1, 1, true},
+                                       {n, n - 1, 0, n - 1, n - 1, 1, false},
+                                       {n, 1, n, n - 2, 1, 1, true}};
+  const std::string labels = choices.below(2) == 0 ? "b0f_0io->b0f" : "b0f_0io->0bf";
+  for (const Window& window : windows) {
+    Step step = step_of("convolution", program.at(x), x);
+    step.operands.push_back(kernel);
+    step.form.opcode = "function";
+    const std::int64_t positions = window.positions(are_both ? n : 1);
+    if (positions < 1) continue;
+    step.sizes = {batch.size, positions, result.size};
+    if (labels.ends_with("0bf")) std::swap(step.sizes[0], step.sizes[1]);
+    step.attributes = fmt::format(", {}, dim_labels={}", window_text({window}), labels);
+    step.form.text = step.attributes;
+    program.add(std::move(step));
+  }
+}
+
 /// Windows that slide over parts, each from another index on, with halos and holes.
 void make_sliding_windows(SmallProgram& program, Choices& choices) {
   const std::int64_t size = 2 + static_cast<std::int64_t>(choices.below(4));
@@ -197,6 +238,7 @@ void make_selections(SmallProgram& program, Choices& choices) {
 std::vector<Operations> function_operations() {
   return {{"windows", {"reduce-window"}, make_every_window},
           {"convolution", {"convolution"}, make_convolutions, 300, 20, 2000},
+          {"products as convolutions", {"convolution"}, make_products},
           {"windows over parts", {"reduce-window", "convolution"}, make_sliding_windows},
           {"windows that are cut", {"convolution"}, make_cut_windows, 300, 20},
           {"windows that choose", {"select-and-scatter"}, make_selections, 3000, 0, 30000}};

@@ -257,6 +257,7 @@ struct WindowDimension {
   std::int64_t size = 1, stride = 1, low = 0, high = 0, base_dilation = 1, window_dilation = 1;
   bool is_reversed = false;
 
+  bool operator==(const WindowDimension&) const = default;
   /// The element that a window's element lies on; nothing in padding and holes.
   std::optional<std::int64_t> element(std::int64_t position, std::int64_t offset,
                                       std::int64_t elements) const {

@@ -118,6 +118,11 @@ bool is_neutral_to(const std::optional<Op>& op, const Instruction& constant);
 std::optional<std::size_t> add_padded_windows(FlatModule& flat, const Node& node,
                                               const AddNode& add);
 
+/// Of a reduction over dimensions some of which have one index, that over the others, reshaped; with
+/// nodes that `add` adds. Nothing for any other.
+std::optional<std::size_t> add_narrow_reduction(FlatModule& flat, const Node& node,
+                                                const AddNode& add);
+
 /// Of a reduction of what windows side by side reduce likewise, from the operation's neutral
 /// element, the reduction of what they are windows of; added by `add`. Nothing for any other.
 std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& node,
@@ -136,7 +141,8 @@ std::optional<std::size_t> part_of_concatenation(const FlatModule& flat, const N
 std::optional<std::size_t> add_joined_exchange(FlatModule& flat, const Node& node,
                                                const AddNode& add);
 
-/// Of a convolution whose windows are one element, or all along a dimension, the dot that it is;
+/// Of a convolution whose windows are one element along a dimension, or all of them, or meet one
+/// element of their own, the dot that it is;
 /// with nodes that `add` adds. Nothing for any other.
 std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node, const AddNode& add);
 

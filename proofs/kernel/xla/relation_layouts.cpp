@@ -25,14 +25,20 @@ Index sizes_in(const Index& order, const Index& sizes) {
   return list;
 }
 
-/// Whether memory has elements in the order of their indices: dimensions of one index may be
-/// anywhere.
-bool keeps_order(const Index& order, const Index& sizes) {
-  Index long_ones;
+/// The dimensions of more than one index in the order of memory, as their numbers among those:
+/// dimensions of one index may be anywhere.
+Index long_order(const Index& order, const Index& sizes) {
+  Index result;
   for (const std::int64_t each : order) {
-    if (element_of(sizes, each) != 1) long_ones.push_back(each);
+    if (element_of(sizes, each) != 1)
+      result.push_back(each - std::count(sizes.begin(), sizes.begin() + each, 1));
   }
-  return std::is_sorted(long_ones.begin(), long_ones.end());
+  return result;
+}
+
+Index long_sizes(Index sizes) {
+  std::erase(sizes, 1);
+  return sizes;
 }
 
 /// Whether arrays of these sizes, in the order of memory, cut into the same tiles, have elements of
@@ -101,9 +107,15 @@ std::optional<std::vector<Instruction>> steps_of_bitcast(const Instruction& bitc
     if (!dimensions.empty()) step.attributes.set("dimensions", text_of(dimensions));
     steps.push_back(std::move(step));
   };
+  const Index memory = long_order(*order, from.sizes);
+  const Index new_memory = long_order(*new_order, to.sizes);
+  if (memory == new_memory && long_sizes(from.sizes) == long_sizes(to.sizes)) {
+    add("reshape", to.sizes, {});
+    return steps;
+  }
   Index now = from.sizes;
-  if (!keeps_order(*order, from.sizes)) add("transpose", now = sizes, *order);
-  const bool is_last = keeps_order(*new_order, to.sizes);
+  if (!std::is_sorted(memory.begin(), memory.end())) add("transpose", now = sizes, *order);
+  const bool is_last = std::is_sorted(new_memory.begin(), new_memory.end());
   const Index& next = is_last ? to.sizes : new_sizes;
   if (now != next || (is_last && steps.empty())) add("reshape", next, {});
   if (!is_last) {

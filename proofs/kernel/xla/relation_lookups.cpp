@@ -1,4 +1,4 @@
-// Laws of gathers and scatters.
+// Laws of gathers and scatters, and of where dynamic slices begin.
 
 #include <algorithm>
 #include <cstdint>
@@ -35,6 +35,44 @@ std::optional<Listed> listed(const Form& form, const Index& sizes, const Index& 
 }
 
 }  // namespace
+
+/// Starts of a dynamic slice, or update, that are known are numbers of s32 that need not be
+/// clamped; one start that is possible is 0.
+std::optional<std::size_t> Tensors::with_plain_starts(const Form& form,
+                                                      const std::vector<std::size_t>& operands,
+                                                      const std::string& kind) {
+  const bool is_update = form.opcode == "dynamic-update-slice";
+  const std::size_t first = is_update ? 2 : 1;
+  const Index whole = at(operands[0]).sizes;
+  const Index sizes = is_update ? at(operands[1]).sizes : form.numbers[0];
+  const Type type = type_called("s32");
+  std::vector<std::size_t> all = operands;
+  for (std::size_t k = 0; k < whole.size(); ++k) {
+    const std::int64_t most = whole[k] - sizes[k];
+    const Tensor start = at(operands[first + k]);
+    Form plain{"numbers", "", {}};
+    if (most == 0) {
+      plain.numbers = {{0}};
+    } else if (const auto value = integer(operands[first + k])) {
+      plain.numbers = {{*value}};
+    } else if (start.form.opcode == "numbers") {
+      plain.numbers = start.form.numbers;
+    }
+    bool is_known = !plain.numbers.empty() && most <= INT32_MAX;
+    for (Index& device : plain.numbers) {
+      const auto clamped = start_of(device.at(0), type_called(start.kind), most);
+      is_known = is_known && clamped;
+      device[0] = clamped.value_or(0);
+    }
+    if (!is_known) continue;
+    Numbering alike = numbered(plain.numbers);
+    const bool is_one = std::count(alike.begin(), alike.end(), 0) == std::ssize(alike);
+    all[first + k] =
+        is_one ? scalar(std::to_string(plain.numbers[0][0]), type)
+               : family(std::move(plain), {}, std::string(type.name), {}, std::move(alike));
+  }
+  return all == operands ? std::nullopt : make(form, std::move(all), kind);
+}
 
 /// A gather at single indices, of windows that are the last dimensions, is one at a list of
 /// indices.

@@ -112,6 +112,28 @@ bool is_neutral_to(const std::optional<Op>& op, const Instruction& constant) {
           (op == Op::Minimum && text == "inf" && is_float));
 }
 
+std::optional<std::size_t> add_narrow_reduction(FlatModule& flat, const Node& node,
+                                                const AddNode& add) {
+  if (node.operands.size() != 2 || node.shape.is_tuple) return std::nullopt;
+  const Index from = flat.nodes[node.operands[0]].shape.sizes;
+  const Index along = node.instruction->numbers("dimensions");
+  Index others, sizes;
+  for (std::size_t k = 0; k < from.size(); ++k) {
+    const bool is_reduced = contains(along, k) && from[k] != 1;
+    (is_reduced ? others : sizes).push_back(is_reduced ? static_cast<std::int64_t>(k) : from[k]);
+  }
+  if (others.empty() || others.size() == along.size()) return std::nullopt;
+  Instruction step = *node.instruction;
+  step.attributes.set("dimensions", text_of(others));
+  step.shape.sizes = std::move(sizes);
+  Node reduced = written(flat, node, std::move(step));
+  reduced.operands = node.operands;
+  Instruction reshape{node.instruction->name, "reshape", node.shape, {}, "", {}};
+  Node result = written(flat, node, std::move(reshape));
+  result.operands = {add(std::move(reduced))};
+  return add(std::move(result));
+}
+
 std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& node,
                                                const AddNode& add) {
   if (node.operands.size() != 2 || node.shape.is_tuple) return std::nullopt;
@@ -289,40 +311,59 @@ std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node, const 
   const std::size_t rank = labels.in.size();
   if (x.size() != rank || y.size() != rank || sizes.size() != rank) return std::nullopt;
   const auto find = ConvolutionLabels::find;
-  std::string kept = "b", summed = "f";  // of the first operand
+  // Dimensions of both operands, of the first one alone, of both and summed, of the kernel alone.
+  std::string shared, kept = "b", summed = "f", added = "o";
   const auto window = window_of(old, rank - 2);
   for (std::size_t i = 0; i + 2 < rank; ++i) {
     const auto label = static_cast<char>('0' + i);
     const WindowDimension& each = window[i];
     const std::int64_t size = x[find(labels.in, label)];
     const std::int64_t own = sizes[find(labels.out, label)];
-    const bool is_all = each.size == size && each.low == 0 && each.high == 0 &&
-                        each.base_dilation == 1 && each.window_dilation == 1 && !each.is_reversed;
-    if (y[find(labels.kernel, label)] != each.size) return std::nullopt;
+    const std::int64_t n = each.size;
+    const WindowDimension all{n, each.stride};
+    // Windows n − 1 further on in what is n apart: each lies on one element, with one of its own.
+    const WindowDimension one_by_one{n, std::max<std::int64_t>(1, n - 1), 0, 0, n};
+    const WindowDimension around{n, 1, n - 1, n - 1, 1, 1, true};
+    if (y[find(labels.kernel, label)] != n) return std::nullopt;
     if (each.is_single() && own == size)
       kept += label;
-    else if (is_all && own == 1)
+    else if (each == all && size == n && own == 1)
       summed += label;
+    else if (each == one_by_one && size == n && own == n)
+      shared += label;
+    else if (each == around && size == 1 && own == n)
+      added += label;
     else
       return std::nullopt;
   }
-  const auto of_kernel = [](char label) { return label == 'f' ? 'i' : label; };
-  Index narrow, of_x, of_y;
-  std::string made, kernel;
+  const auto has = [](const std::string& list, char label) {
+    return list.find(label) != std::string::npos;
+  };
+  // Both without the dimensions of one index that only the other one has.
+  std::string left, right, made = shared;
+  Index of_left, of_right;
   for (std::size_t k = 0; k < rank; ++k) {
-    if (kept.find(labels.in[k]) != std::string::npos) made += labels.in[k];
-    if (kept.find(labels.kernel[k]) != std::string::npos) continue;
-    kernel += labels.kernel[k];
-    narrow.push_back(y[k]);
+    const char label = labels.in[k];
+    if (has(kept, label)) made += label;
+    if (has(added, label)) continue;
+    left += label;
+    of_left.push_back(x[k]);
   }
-  made += 'f';
-  for (const char label : summed) {
-    of_x.push_back(static_cast<std::int64_t>(find(labels.in, label)));
-    of_y.push_back(static_cast<std::int64_t>(find(kernel, of_kernel(label))));
+  for (std::size_t k = 0; k < rank; ++k) {
+    const char label = labels.kernel[k] == 'i' ? 'f' : labels.kernel[k];
+    if (has(added, label)) made += label == 'o' ? 'f' : label;
+    if (has(kept, label)) continue;
+    right += label;
+    of_right.push_back(y[k]);
   }
+  const auto listed = [&](const std::string& list, const std::string& all) {
+    Index numbers;
+    for (const char label : list) numbers.push_back(static_cast<std::int64_t>(find(all, label)));
+    return text_of(numbers);
+  };
   const std::size_t features = find(labels.out, 'f'), batches = find(labels.out, 'b');
-  if (x[find(labels.in, 'f')] != narrow[find(kernel, 'i')] ||
-      sizes[features] != narrow[find(kernel, 'o')] || sizes[batches] != x[find(labels.in, 'b')])
+  if (x[find(labels.in, 'f')] != of_right[find(right, 'f')] ||
+      sizes[features] != of_right[find(right, 'o')] || sizes[batches] != x[find(labels.in, 'b')])
     return std::nullopt;
   Index own, order, ordered;
   for (const char label : made) own.push_back(sizes[find(labels.out, label)]);
@@ -333,24 +374,33 @@ std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node, const 
     ordered.push_back(sizes[k]);
   }
   const auto write = [&](const char* opcode, std::vector<std::size_t> operands, const Type& type,
-                         const Index& of, const std::map<std::string, Index>& lists) {
+                         const Index& of, const std::map<std::string, std::string>& lists) {
     Instruction step{old.name, opcode, {}, old.operands, "", {}};
     if (operands.size() == 1) step.operands = {old.operands.at(1)};
     step.shape.type = type;
     step.shape.sizes = of;
-    for (const auto& [key, list] : lists) step.attributes.set(key, text_of(list));
+    for (const auto& [key, list] : lists) step.attributes.set(key, list);
     Node next = written(flat, node, std::move(step));
     next.operands = std::move(operands);
     next.is_function = true;
     return add(std::move(next));
   };
   const Type& type = node.shape.type;
-  std::size_t second = node.operands[1];
-  if (narrow != y) second = write("reshape", {second}, flat.nodes[second].shape.type, narrow, {});
-  std::size_t result = write("dot", {node.operands[0], second}, type, own,
-                             {{"lhs_contracting_dims", of_x}, {"rhs_contracting_dims", of_y}});
+  std::vector<std::size_t> factors = node.operands;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Index& narrow = k == 0 ? of_left : of_right;
+    const Shape from = flat.nodes[factors[k]].shape;
+    if (narrow != from.sizes) factors[k] = write("reshape", {factors[k]}, from.type, narrow, {});
+  }
+  std::map<std::string, std::string> lists = {{"lhs_contracting_dims", listed(summed, left)},
+                                              {"rhs_contracting_dims", listed(summed, right)}};
+  if (!shared.empty()) {
+    lists["lhs_batch_dims"] = listed(shared, left);
+    lists["rhs_batch_dims"] = listed(shared, right);
+  }
+  std::size_t result = write("dot", std::move(factors), type, own, lists);
   if (!std::is_sorted(order.begin(), order.end()))
-    result = write("transpose", {result}, type, ordered, {{"dimensions", order}});
+    result = write("transpose", {result}, type, ordered, {{"dimensions", text_of(order)}});
   return ordered == sizes ? result : write("reshape", {result}, type, sizes, {});
 }
 

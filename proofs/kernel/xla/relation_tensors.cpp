@@ -373,6 +373,9 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     if (const auto simple = sum_of_scaled(form, operands, kind)) return simple;
     return reduction_of_moved(form, operands, kind);
   }
+  if (opcode == "dynamic-slice" || opcode == "dynamic-update-slice") {
+    if (const auto plain = with_plain_starts(form, operands, kind)) return plain;
+  }
   if (opcode == "dynamic-slice") return dynamic_slice_of_moved(form, operands);
   if (operands.size() != 1) return std::nullopt;
   const Tensor& x = at(operands[0]);

@@ -243,6 +243,9 @@ class Tensors {
                                                    const std::vector<std::size_t>& operands,
                                                    const std::string& kind);
   // relation_lookups.cpp
+  std::optional<std::size_t> with_plain_starts(const Form& form,
+                                               const std::vector<std::size_t>& operands,
+                                               const std::string& kind);
   std::optional<std::size_t> simple_gather(const Form& form,
                                            const std::vector<std::size_t>& operands,
                                            const std::string& kind);
