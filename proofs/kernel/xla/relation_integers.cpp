@@ -13,9 +13,10 @@ namespace p2::kernel::xla {
 
 /// What the elements of an integer tensor are at least, and at most, whatever the inputs are; and
 /// of one of real numbers that all are one integer.
-std::optional<std::pair<std::int64_t, std::int64_t>> Tensors::range(std::size_t number) const {
-  while (
-      is_one_of(at(number).form.opcode, {"broadcast", "reshape", "reverse", "slice", "transpose"}))
+std::optional<std::pair<std::int64_t, std::int64_t>> Tensors::range(std::size_t number,
+                                                                    int depth) const {
+  while (is_one_of(at(number).form.opcode,
+                   {"broadcast", "dynamic-slice", "reshape", "reverse", "slice", "transpose"}))
     number = at(number).operands[0];
   if (const auto value = integer(number)) return std::pair(*value, *value);
   const Tensor& known = at(number);
@@ -25,7 +26,20 @@ std::optional<std::pair<std::int64_t, std::int64_t>> Tensors::range(std::size_t 
                ? std::optional(std::pair(value->numerator, value->numerator))
                : std::nullopt;
   }
-  if (known.form.opcode != "iota" || !type_called(known.kind).is_integer()) return std::nullopt;
+  const Type type = type_called(known.kind);
+  if (!type.is_integer()) return std::nullopt;
+  if (is_one_of(known.form.opcode, {"maximum", "minimum"}) && type.bits <= 32 && depth > 0) {
+    const bool is_signed = type.kind == Type::Kind::Signed;
+    const std::int64_t count = std::int64_t{1} << type.bits;
+    const std::pair all =
+        is_signed ? std::pair(-count / 2, count / 2 - 1) : std::pair(std::int64_t{0}, count - 1);
+    const auto a = range(known.operands[0], depth - 1).value_or(all);
+    const auto b = range(known.operands[1], depth - 1).value_or(all);
+    return known.form.opcode == "maximum"
+               ? std::pair(std::max(a.first, b.first), std::max(a.second, b.second))
+               : std::pair(std::min(a.first, b.first), std::min(a.second, b.second));
+  }
+  if (known.form.opcode != "iota") return std::nullopt;
   const std::int64_t last = element_of(known.sizes, known.form.numbers[0][0]) - 1;
   const bool is_number = last < std::int64_t{1} << std::min(type_called(known.kind).bits - 1, 45);
   return last >= 0 && is_number ? std::optional(std::pair(std::int64_t{0}, last)) : std::nullopt;

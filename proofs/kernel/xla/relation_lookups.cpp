@@ -36,6 +36,35 @@ std::optional<Listed> listed(const Form& form, const Index& sizes, const Index& 
 
 }  // namespace
 
+/// An update by what a scalar chooses, one of which is what was there, is the choice between the
+/// updated tensor and the one before.
+std::optional<std::size_t> Tensors::choice_of_update(const Form& form,
+                                                     const std::vector<std::size_t>& operands,
+                                                     const std::string& kind) {
+  if (form.opcode != "dynamic-update-slice") return std::nullopt;
+  const Moved update = moved(operands[1]);
+  const Tensor choice = at(update.base);
+  if (choice.form.opcode != "select") return std::nullopt;
+  const Tensor where = at(choice.operands[0]);
+  if (where.form.opcode != "broadcast" || !where.form.numbers[0].empty()) return std::nullopt;
+  std::vector<std::size_t> slice = operands;
+  slice.erase(slice.begin() + 1);
+  const auto old = make({"dynamic-slice", "", {at(operands[1]).sizes}}, std::move(slice), kind);
+  std::vector<std::optional<std::size_t>> chosen;
+  for (std::size_t k = 1; k < 3; ++k)
+    chosen.push_back(make_moved_as(choice.operands[k], update.dimensions));
+  if (!old || !chosen[0] || !chosen[1] || (chosen[0] == old) == (chosen[1] == old))
+    return std::nullopt;
+  const std::size_t own = chosen[0] == old ? 1 : 0;
+  std::vector<std::size_t> updated = operands;
+  updated[1] = *chosen[own];
+  const auto whole = make(form, std::move(updated), kind);
+  const auto all = splat(where.operands[0], Index(at(operands[0]).sizes));
+  if (!whole || !all) return std::nullopt;
+  return own == 0 ? make({"select", "", {}}, {*all, *whole, operands[0]}, kind)
+                  : make({"select", "", {}}, {*all, operands[0], *whole}, kind);
+}
+
 /// Starts of a dynamic slice, or update, that are known are numbers of s32 that need not be
 /// clamped; one start that is possible is 0.
 std::optional<std::size_t> Tensors::with_plain_starts(const Form& form,

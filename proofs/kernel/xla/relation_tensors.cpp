@@ -375,6 +375,7 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
   }
   if (opcode == "dynamic-slice" || opcode == "dynamic-update-slice") {
     if (const auto plain = with_plain_starts(form, operands, kind)) return plain;
+    if (const auto choice = choice_of_update(form, operands, kind)) return choice;
   }
   if (opcode == "dynamic-slice") return dynamic_slice_of_moved(form, operands);
   if (operands.size() != 1) return std::nullopt;

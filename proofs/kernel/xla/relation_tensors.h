@@ -223,7 +223,8 @@ class Tensors {
   // relation_integers.cpp
   std::optional<std::size_t> of_integers(const Form& form, const std::vector<std::size_t>& operands,
                                          const std::string& kind);
-  std::optional<std::pair<std::int64_t, std::int64_t>> range(std::size_t number) const;
+  std::optional<std::pair<std::int64_t, std::int64_t>> range(std::size_t number,
+                                                             int depth = 4) const;
   std::optional<std::size_t> decided(const Form& form, const std::vector<std::size_t>& operands);
   std::optional<std::size_t> integer_sum(const Form& form, const std::vector<std::size_t>& operands,
                                          const std::string& kind);
@@ -243,6 +244,9 @@ class Tensors {
                                                    const std::vector<std::size_t>& operands,
                                                    const std::string& kind);
   // relation_lookups.cpp
+  std::optional<std::size_t> choice_of_update(const Form& form,
+                                              const std::vector<std::size_t>& operands,
+                                              const std::string& kind);
   std::optional<std::size_t> with_plain_starts(const Form& form,
                                                const std::vector<std::size_t>& operands,
                                                const std::string& kind);
