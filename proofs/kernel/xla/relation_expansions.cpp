@@ -270,4 +270,60 @@ std::optional<std::size_t> add_without_expansion(FlatModule& flat, const Node& n
   return write(std::move(one), operands);
 }
 
+std::optional<std::size_t> add_joined_pads(FlatModule& flat, const Node& node, const AddNode& add) {
+  constexpr std::size_t kMost = 64;
+  struct Part {
+    std::int64_t begin = 0;
+    std::size_t node = 0;
+  };
+  const std::string& opcode = node.instruction->opcode;
+  const auto op = op_called(opcode);
+  const Index& sizes = node.shape.sizes;
+  std::optional<std::size_t> along;
+  std::vector<Part> parts;
+  std::vector<std::size_t> left = node.operands;
+  for (std::size_t k = 0; k < left.size(); ++k) {
+    const Node* each = &flat.nodes[left[k]];
+    while (each->instruction->opcode == "convert" && each->shape.type.is_float() &&
+           flat.nodes[each->operands.at(0)].shape.type.is_float())
+      each = &flat.nodes[each->operands[0]];
+    if (each->instruction->opcode == opcode) {
+      left.insert(left.end(), each->operands.begin(), each->operands.end());
+      continue;
+    }
+    if (each->instruction->opcode != "pad" || each->operands.size() != 2 || k == kMost ||
+        !is_neutral_to(op, *flat.nodes[each->operands[1]].instruction))
+      return std::nullopt;
+    const auto edges = edges_of(each->instruction->attribute("padding"));
+    const std::size_t known = parts.size();
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      const Index& edge = edges[i];
+      if (edge.at(0) < 0 || edge.at(1) < 0 || (edge.size() > 2 && edge[2] != 0))
+        return std::nullopt;
+      if (edge[0] == 0 && edge[1] == 0) continue;
+      if (along.value_or(i) != i) return std::nullopt;
+      along = i;
+      parts.push_back({edge[0], each->operands[0]});
+    }
+    if (parts.size() != known + 1) return std::nullopt;
+  }
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return a.begin < b.begin; });
+  std::int64_t end = 0;
+  Node result = node;
+  result.operands.clear();
+  for (const Part& each : parts) {
+    if (each.begin != end) return std::nullopt;
+    end += flat.nodes[each.node].shape.sizes.at(*along);
+    result.operands.push_back(each.node);
+  }
+  if (!along || end != sizes.at(*along)) return std::nullopt;
+  Instruction joined{node.instruction->name, "concatenate", node.shape, {}, "", {}};
+  joined.attributes.set("dimensions", text_of({static_cast<std::int64_t>(*along)}));
+  std::vector<std::size_t> operands = std::move(result.operands);
+  result = written(flat, node, std::move(joined));
+  result.operands = std::move(operands);
+  return add(std::move(result));
+}
+
 }  // namespace p2::kernel::xla

@@ -181,11 +181,14 @@ Form form_of(const Module& module, const Node& node, const std::vector<Index>& o
     const Instruction* const operation = operation_of(module, instruction);
     return operation != nullptr ? operation->opcode : description_of(module, instruction);
   };
+  // A convolution is the same sums of products in all types of real numbers.
   const auto types = [&] {
-    std::string text = " ";
-    text += node.shape.type.name;
+    const auto name = [&](const Type& type) {
+      return " " + (opcode == "convolution" ? kind_of(type) : std::string(type.name));
+    };
+    std::string text = name(node.shape.type);
     for (const std::uint32_t each : instruction.operands)
-      (text += " ") += node.computation->instructions.at(each).shape.type.name;
+      text += name(node.computation->instructions.at(each).shape.type);
     return text;
   };
   Form form{opcode, "", {}};

@@ -45,14 +45,47 @@ std::optional<std::pair<std::int64_t, std::int64_t>> Tensors::range(std::size_t 
   return last >= 0 && is_number ? std::optional(std::pair(std::int64_t{0}, last)) : std::nullopt;
 }
 
-/// Comparisons that ranges decide, and choices by a constant.
+/// A truth value as a number, compared with a constant, is the truth value, its opposite, or one of
+/// both.
+std::optional<std::size_t> Tensors::compared_truth(const Form& form,
+                                                   const std::vector<std::size_t>& operands) {
+  const auto other = integer(operands[1]);
+  const Tensor& number = at(operands[0]);
+  if (!other || number.form.opcode != "convert" || at(number.operands[0]).kind != "pred" ||
+      !type_called(number.kind).is_integer())
+    return std::nullopt;
+  const std::size_t truth = number.operands[0];
+  const auto holds = [&](std::int64_t value) -> std::optional<bool> {
+    if (form.text == "EQ") return value == *other;
+    if (form.text == "NE") return value != *other;
+    if (form.text == "LT") return value < *other;
+    if (form.text == "LE") return value <= *other;
+    if (form.text == "GT") return value > *other;
+    if (form.text == "GE") return value >= *other;
+    return std::nullopt;
+  };
+  const auto of_false = holds(0), of_true = holds(1);
+  if (!of_false || !of_true) return std::nullopt;
+  if (of_false == of_true)
+    return splat(scalar(*of_true ? "true" : "false", type_called("pred")), Index(number.sizes));
+  return *of_true ? std::optional(truth) : make({"not", "", {}}, {truth}, "pred");
+}
+
+/// Comparisons that ranges decide, and choices by a constant, or by the opposite of another.
 std::optional<std::size_t> Tensors::decided(const Form& form,
                                             const std::vector<std::size_t>& operands) {
   if (form.opcode == "select") {
-    const auto condition = integer(operands[0]);
-    return condition ? std::optional(operands[*condition == 0 ? 2 : 1]) : std::nullopt;
+    if (const auto condition = integer(operands[0])) return operands[*condition == 0 ? 2 : 1];
+    const Tensor condition = at(operands[0]);
+    const bool is_wide = condition.form.opcode == "broadcast";
+    const Tensor own = is_wide ? at(condition.operands[0]) : condition;
+    if (own.form.opcode != "not") return std::nullopt;
+    const auto opposite = is_wide ? make(condition.form, own.operands, "pred") : own.operands[0];
+    return opposite ? make(form, {*opposite, operands[2], operands[1]}, at(operands[1]).kind)
+                    : std::nullopt;
   }
   if (form.opcode != "compare") return std::nullopt;
+  if (const auto truth = compared_truth(form, operands)) return truth;
   const auto a = range(operands[0]);
   const auto b = a ? range(operands[1]) : std::nullopt;
   if (!b) return std::nullopt;

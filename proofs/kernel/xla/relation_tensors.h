@@ -225,6 +225,8 @@ class Tensors {
                                          const std::string& kind);
   std::optional<std::pair<std::int64_t, std::int64_t>> range(std::size_t number,
                                                              int depth = 4) const;
+  std::optional<std::size_t> compared_truth(const Form& form,
+                                            const std::vector<std::size_t>& operands);
   std::optional<std::size_t> decided(const Form& form, const std::vector<std::size_t>& operands);
   std::optional<std::size_t> integer_sum(const Form& form, const std::vector<std::size_t>& operands,
                                          const std::string& kind);
