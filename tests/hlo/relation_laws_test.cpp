@@ -73,7 +73,11 @@ class Laws : private MadeTensors {
   }
 
   void step() {
-    switch (below(11)) {
+    switch (below(13)) {
+      case 11:
+        return update();
+      case 12:
+        return compare_bounded();
       case 9:
         return reduce_parts();
       case 10:
@@ -306,10 +310,79 @@ class Laws : private MadeTensors {
     apply(form, {x, input("f32", of_y)}, "f32");
   }
 
+  /// What begins at constants, in bounds or not, or at data; and an update by a choice between
+  /// that and something else.
+  void update() {
+    const std::string type = one_of<std::string>({"f32", "s32"});
+    const std::string of_start = integer_type();
+    const Index sizes = {from_to(1, 3), from_to(1, 4)};
+    const Index taken = {from_to(1, sizes[0]), from_to(1, sizes[1])};
+    const std::size_t x = input(type, sizes);
+    const auto starts = [&](std::size_t of) {
+      std::vector<std::size_t> operands = {of};
+      for (int k = 0; k < 2; ++k) {
+        const std::int64_t start = from_to(of_start[0] == 's' ? -3 : 0, 5);
+        operands.push_back(once_in(4) ? input(of_start, {}, of_start[0] == 's' ? -3 : 0, 4)
+                                      : add_scalar(std::to_string(start), of_start));
+      }
+      return operands;
+    };
+    std::vector<std::size_t> operands = starts(once_in(8) ? input(type, sizes) : x);
+    const std::size_t slice = apply({"dynamic-slice", "", {taken}}, operands, type);
+    operands[0] = x;
+    if (once_in(8)) operands = starts(x);
+    const Index flat = {taken[0] * taken[1]};
+    const bool is_flat = once_in(2);
+    const auto shaped = [&](std::size_t of, const Index& to) {
+      return is_flat ? apply({"reshape", "", {to}}, {of}, type) : of;
+    };
+    const Index& own = is_flat ? flat : taken;
+    const std::size_t where =
+        once_in(4) ? input("pred", own, 0, 1)
+                   : apply({"broadcast", "", {{}, own}}, {input("pred", {}, 0, 1)}, "pred");
+    const std::size_t old = shaped(once_in(8) ? input(type, taken) : slice, flat);
+    const std::size_t y = input(type, own);
+    const std::size_t chosen = apply({"select", "", {}},
+                                     once_in(2) ? std::vector<std::size_t>{where, old, y}
+                                                : std::vector<std::size_t>{where, y, old},
+                                     type);
+    operands.insert(operands.begin() + 1, shaped(chosen, taken));
+    apply({"dynamic-update-slice", "", {}}, operands, type);
+  }
+
+  void compare_bounded() {
+    const std::string type = integer_type();
+    const Index sizes = {3};
+    std::size_t x = integers(type, sizes);
+    for (std::size_t k = below(3); k-- > 0;) {
+      const char* const opcode = once_in(2) ? "maximum" : "minimum";
+      x = apply({opcode, "", {}}, {x, integers(type, sizes)}, type);
+    }
+    const std::string direction = one_of<std::string>({"EQ", "NE", "LT", "LE", "GT", "GE"});
+    std::vector<std::size_t> operands = {x, integers(type, sizes)};
+    if (once_in(2)) std::swap(operands[0], operands[1]);
+    apply({"compare", direction, {}}, operands, "pred");
+  }
+
   void of_truth() {
     const std::string type = integer_type();
     const Index sizes = {2, 2};
-    const std::size_t truth = apply({"convert", "", {}}, {input("pred", sizes, 0, 1)}, type);
+    const bool is_scalar = once_in(2);
+    std::size_t holds = input("pred", is_scalar ? Index() : sizes, 0, 1);
+    const std::string other = std::to_string(from_to(type[0] == 's' ? -1 : 0, 2));
+    const std::size_t number = apply({"convert", "", {}}, {holds}, type);
+    const std::string direction = one_of<std::string>({"EQ", "NE", "LT", "LE", "GT", "GE"});
+    std::size_t compared =
+        apply({"compare", direction, {}},
+              {number, constant(type, other, is_scalar ? Index() : sizes)}, "pred");
+    if (once_in(2)) compared = apply({"not", "", {}}, {compared}, "pred");
+    if (is_scalar) {
+      holds = apply({"broadcast", "", {{}, sizes}}, {holds}, "pred");
+      compared = apply({"broadcast", "", {{}, sizes}}, {compared}, "pred");
+    }
+    const std::size_t a = input("f32", sizes);
+    apply({"select", "", {}}, {compared, a, input("f32", sizes)}, "f32");
+    const std::size_t truth = apply({"convert", "", {}}, {holds}, type);
     const std::size_t x = once_in(4) ? truth : integers(type, sizes);
     apply({"multiply", "", {}},
           once_in(2) ? std::vector<std::size_t>{truth, x} : std::vector<std::size_t>{x, truth},
@@ -327,8 +400,8 @@ TEST_CASE("look-ups, bounded integers, broadcasts and convolutions are what they
     for (const auto& [opcode, count] : laws.simplified()) simplified[opcode] += count;
   }
   for (const char* opcode :
-       {"clamp", "compare", "divide", "function", "gather", "maximum", "multiply", "negate",
-        "power", "reduce", "remainder", "scatter", "select"}) {
+       {"clamp", "compare", "divide", "dynamic-slice", "dynamic-update-slice", "function", "gather",
+        "maximum", "multiply", "negate", "power", "reduce", "remainder", "scatter", "select"}) {
     CAPTURE(opcode);
     CHECK(simplified[opcode] > 300);
   }
