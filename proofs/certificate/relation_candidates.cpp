@@ -118,6 +118,7 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
     }
     request(here.operands[0], operand);
     relate(node);
+    derive_all(node, {of_[here.operands[0]], of_[here.operands[1]]}, sizes);
   } else if (opcode == "scatter" && here.operands.size() == 3) {
     request(here.operands[0], sizes);
     relate(node);
@@ -284,7 +285,9 @@ void RelationSearch::relate(std::size_t node) {
   const bool has_windows =
       kernel::xla::is_one_of(opcode, {"convolution", "reduce-window", "select-and-scatter"});
   if (has_windows && derive_all(node, choices, {}, Wanted::OfWhole)) return;
-  if (found || derive_all(node, choices, {})) return;
+  found = derive_all(node, choices, {}) || found;
+  if (opcode == "reduce" && choices.size() == 2) over_others(node, choices);
+  if (found) return;
   if (!kernel::xla::is_one_of(opcode, {"complex", "map", "reduce", "sort"})) return;
   // Arrays that are sorted or reduced together are cut alike.
   for (std::size_t k = 1; k < here.operands.size(); ++k) {
@@ -292,6 +295,24 @@ void RelationSearch::relate(std::size_t node) {
       choices[k] = request(here.operands[k], likely_sizes(here, k));
   }
   derive_all(node, choices, {});
+}
+
+void RelationSearch::over_others(std::size_t node, const std::vector<Numbers>& choices) {
+  const Node& here = modules_.local().nodes[node];
+  const Index& own = own_sizes(here.operands[0]);
+  const Index along = here.instruction->numbers("dimensions");
+  for (const std::size_t fact : choices[0]) {
+    Index left, whole;
+    bool is_cut = false;
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      if (contains(along, static_cast<std::int64_t>(k)) && own[k] != 1) continue;
+      left.push_back(own[k]);
+      whole.push_back(sizes_of(fact)[k]);
+      is_cut = is_cut || (contains(along, static_cast<std::int64_t>(k)) && whole.back() != 1);
+    }
+    if (!is_cut || own_sizes(node).empty()) continue;
+    derive_all(node, {{fact}, choices[1]}, reshaped(left, whole, own_sizes(node), {}));
+  }
 }
 
 RelationSearch::Numbers RelationSearch::undivided(std::size_t node) {

@@ -130,6 +130,8 @@ class RelationSearch {
   void longer_iotas(std::size_t node);
   /// Sizes of wholes where the parts that one dimension has are counted in another one.
   static std::vector<Index> counted_elsewhere(const Index& own, const Index& sizes);
+  /// Of a reduction of several dimensions, those of one index here that devices have parts of kept.
+  void over_others(std::size_t node, const std::vector<Numbers>& choices);
   /// Facts about what a node reduces; where all have parts along what is reduced, such that have
   /// them along other dimensions, too.
   Numbers undivided(std::size_t node);

@@ -485,6 +485,28 @@ void make_reduce(SmallProgram& program, Choices& choices) {
   }
 }
 
+/// Reductions over dimensions of one index, or two, and others: those may be counted with others.
+void make_reduce_of_one(SmallProgram& program, Choices& choices) {
+  const std::string type = choices.of<std::string>({"f32", "s32"});
+  const std::size_t one = choices.below(3);
+  Index sizes = {2, 2};
+  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(one), choices.below(4) == 0 ? 2 : 1);
+  const auto axes = chosen_axes(program, choices, sizes);
+  const std::size_t x = held(program, type, axes, chosen_parts(program, choices, type, true));
+  for (const char* const value : {"0", "1"}) {
+    const std::size_t first = program.constant(type, value);
+    for (const std::size_t kept : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+      if (kept == one) continue;
+      Index along = {0, 1, 2};
+      along.erase(along.begin() + static_cast<std::ptrdiff_t>(kept));
+      for (const char* const name : {"add", "maximum"}) {
+        const std::size_t step = program.add(reduction(program, x, first, along, name));
+        program.hint(step, {{axes[one].whole * axes[kept].whole}, {axes[kept].whole}});
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Operations> computing_operations() {
@@ -508,7 +530,8 @@ std::vector<Operations> computing_operations() {
           {"concatenate", {"concatenate"}, make_concatenate},
           {"pad", {"pad"}, make_pad},
           {"dot", {"dot"}, make_dot},
-          {"reduce", {"reduce"}, make_reduce}};
+          {"reduce", {"reduce"}, make_reduce},
+          {"reduce, also what is one index", {"reduce"}, make_reduce_of_one}};
 }
 
 }  // namespace p2::hlo::small

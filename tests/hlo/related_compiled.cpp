@@ -495,6 +495,50 @@ std::vector<Pair> compiled_pairs() {
            "  c = f32[2,2,4] concatenate(j, k), dimensions={0}\n"
            "  t = f32[2,2,4] transpose(c), dimensions={1,0,2}\n  ROOT y = f32[2,8] reshape(t)\n",
        ".a -> a."},
+      // 39: a concatenation as a maximum of what is padded, and rounded
+      {x + "  n = f32[4,8] negate(x)\n  t = f32[4,8] tanh(x)\n"
+           "  ROOT y = f32[4,24] concatenate(x, n, t), dimensions={1}\n",
+       "  x = f32[2,8] parameter(0)\n  n = f32[2,8] negate(x)\n  t = f32[2,8] tanh(x)\n"
+       "  m = f32[] constant(-inf)\n  o = bf16[2,8] convert(n)\n"
+       "  p = f32[2,24] pad(x, m), padding=0_0x0_16\n"
+       "  q = bf16[2,24] pad(o, m), padding=0_0x8_8\n  r = f32[2,24] convert(q)\n"
+       "  s = f32[2,24] pad(t, m), padding=0_0x16_0\n  u = f32[2,24] maximum(s, p)\n"
+       "  ROOT y = f32[2,24] maximum(u, r)\n",
+       "a. -> a."},
+      // 40: batches of one on every device, which are reduced with what is summed over
+      {"  x = f32[2,3,4] parameter(0)\n  z = f32[] constant(0)\n"
+       "  s = f32[2,3] reduce(x, z), dimensions={2}, to_apply=add\n"
+       "  ROOT y = f32[2,3] tanh(s)\n",
+       "  x = f32[1,3,4] parameter(0)\n  z = f32[] constant(0)\n"
+       "  s = f32[3] reduce(x, z), dimensions={0,2}, to_apply=add\n  t = f32[3] tanh(s)\n"
+       "  ROOT y = f32[1,3] reshape(t)\n",
+       "a.. -> a."},
+      // 41: an update where a scalar says so, of what is updated alone
+      {x + "  u = f32[1,8] parameter(1)\n  c = pred[] parameter(2)\n  i = s32[] parameter(3)\n"
+           "  z = s32[] constant(0)\n  d = f32[4,8] dynamic-update-slice(x, u, i, z)\n"
+           "  w = pred[4,8] broadcast(c), dimensions={}\n  ROOT y = f32[4,8] select(w, d, x)\n",
+       "  x = f32[4,4] parameter(0)\n  u = f32[1,4] parameter(1)\n  c = pred[] parameter(2)\n"
+       "  i = s32[] parameter(3)\n  z = u8[] constant(9)\n"
+       "  k = s32[] constant(0)\n  o = f32[1,4] dynamic-slice(x, i, k), "
+       "dynamic_slice_sizes={1,4}\n  w = pred[1,4] broadcast(c), dimensions={}\n"
+       "  n = f32[1,4] select(w, u, o)\n"
+       "  ROOT y = f32[4,4] dynamic-update-slice(x, n, i, k)\n",
+       ".a .a _ _ -> .a"},
+      // 42: a dot of a batch as a convolution of what is dilated by its size
+      {"  x = f32[3,4,2] parameter(0)\n  w = f32[3,2,5] parameter(1)\n"
+       "  ROOT y = f32[3,4,5] dot(x, w), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+       "lhs_contracting_dims={2}, rhs_contracting_dims={1}\n",
+       "  x = f32[3,2,2] parameter(0)\n  w = f32[3,2,5] parameter(1)\n"
+       "  ROOT y = f32[3,2,5] convolution(x, w), window={size=3 stride=2 lhs_dilate=3}, "
+       "dim_labels=0bf_0io->0bf\n",
+       ".a. ... -> .a."},
+      // 43: a dot as a convolution of which the kernel alone has a window's dimension
+      {x + "  w = f32[3,8,5] parameter(1)\n"
+           "  ROOT y = f32[4,3,5] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n",
+       "  x = f32[2,8] parameter(0)\n  w = f32[3,8,5] parameter(1)\n  r = f32[1,2,8] reshape(x)\n"
+       "  ROOT y = f32[2,3,5] convolution(r, w), window={size=3 pad=2_2 rhs_reversal=1}, "
+       "dim_labels=0bf_0io->b0f\n",
+       "a. ... -> a.."},
   };
 }
 

@@ -119,7 +119,25 @@ TEST_CASE("modules are related as compilers write them, and not where these diff
        {34, "slice={[0:2], [2:4]}", "slice={[0:2], [0:2]}"},
        {35, "direction=EQ", "direction=NE"},
        {35, "at = s32[] multiply(r, two)", "at = s32[] add(r, two)"},
-       {35, "{{2,0},{3,1}}", "{{0,2},{1,3}}"}});
+       {35, "{{2,0},{3,1}}", "{{0,2},{1,3}}"},
+       {39, "padding=0_0x16_0", "padding=0_0x8_8"},
+       {39, "padding=0_0x0_16", "padding=0_0x16_0"},
+       {39, "pad(t, m), padding=0_0x16_0", "pad(t, m), padding=0_0x15_1"},
+       {39, "constant(-inf)", "constant(0)"},
+       {39, "maximum(s, p)", "minimum(s, p)"},
+       {39, "maximum(u, r)", "add(u, r)"},
+       {39, "maximum(u, r)", "maximum(u, p)"},
+       {40, "to_apply=add", "to_apply=maximum"},
+       {40, "constant(0)", "constant(1)"},
+       {40, "t = f32[3] tanh(s)", "r = f32[3] reverse(s), dimensions={0}\n  t = f32[3] tanh(r)"},
+       {41, "select(w, u, o)", "select(w, o, u)"},
+       {41, "dynamic-slice(x, i, k)", "dynamic-slice(x, k, k)"},
+       {41, "dynamic-slice(x, i, k)", "dynamic-slice(x, z, k)"},
+       {41, "dynamic-update-slice(x, n, i, k)", "dynamic-update-slice(x, u, i, k)"},
+       {42, "lhs_dilate=3", "lhs_dilate=3 rhs_reversal=1"},
+       {42, "size=3 stride=2 lhs_dilate=3", "size=3 pad=1_1"},
+       {43, " rhs_reversal=1", ""},
+       {43, "pad=2_2", "pad=3_1"}});
   // What every tile begins with is added once for every tile.
   Pair begun = pairs[12];
   for (std::string* text : {&begun.before, &begun.after})

@@ -118,11 +118,6 @@ bool is_neutral_to(const std::optional<Op>& op, const Instruction& constant);
 std::optional<std::size_t> add_padded_windows(FlatModule& flat, const Node& node,
                                               const AddNode& add);
 
-/// Of a reduction over dimensions some of which have one index, that over the others, reshaped; with
-/// nodes that `add` adds. Nothing for any other.
-std::optional<std::size_t> add_narrow_reduction(FlatModule& flat, const Node& node,
-                                                const AddNode& add);
-
 /// Of a reduction of what windows side by side reduce likewise, from the operation's neutral
 /// element, the reduction of what they are windows of; added by `add`. Nothing for any other.
 std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& node,
@@ -579,6 +574,8 @@ class RelatedModules {
   std::optional<Fact> product(const Node& node, const Form& form, const Facts& facts,
                               std::vector<std::size_t> places, std::vector<std::size_t> along);
   std::optional<Fact> reduce(const Node& node, const Form& form, const Facts& facts);
+  std::optional<Fact> reduced_to(const Node& node, const Form& form, const Facts& facts,
+                                 const Index& sizes);
   // relation_functions.cpp
   std::optional<std::size_t> places_of_windows(const WindowDimension& window, std::size_t place);
   std::optional<std::size_t> places_of_tiles(const WindowDimension& window, std::size_t place,

@@ -379,10 +379,7 @@ class Flattening {
     }
     if (opcode == "gather" || opcode == "scatter")
       return add_without_expansion(flat_, node, adding);
-    if (opcode == "reduce") {
-      const auto whole = add_whole_reduction(flat_, node, adding);
-      return whole ? whole : add_narrow_reduction(flat_, node, adding);
-    }
+    if (opcode == "reduce") return add_whole_reduction(flat_, node, adding);
     if (opcode == "reduce-window") {
       const auto grouped = add_grouped_convolution(flat_, node, adding);
       return grouped ? grouped : add_padded_windows(flat_, node, adding);

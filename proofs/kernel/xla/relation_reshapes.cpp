@@ -158,6 +158,26 @@ std::optional<Fact> RelatedModules::reshaped_by_parts(const Node& node, const Fa
   return moved ? reshaped(node, *moved, list(0, rank)) : std::nullopt;
 }
 
+/// A reduction over dimensions of which some have one index here is that over the others, reshaped
+/// to a tensor of these sizes.
+std::optional<Fact> RelatedModules::reduced_to(const Node& node, const Form& form,
+                                               const Facts& facts, const Index& sizes) {
+  Form narrow = form;
+  Node reduced = node;
+  narrow.numbers[0].clear();
+  reduced.shape.sizes.clear();
+  for (std::size_t k = 0; k < facts[0]->places.size(); ++k) {
+    const std::int64_t size = places_.at(facts[0]->places[k]).size;
+    if (contains(form.numbers[0], k) && size != 1)
+      narrow.numbers[0].push_back(static_cast<std::int64_t>(k));
+    else
+      reduced.shape.sizes.push_back(size);
+  }
+  if (narrow.numbers[0].empty()) return std::nullopt;
+  const auto all = reduce(reduced, narrow, facts);
+  return all && !all->share ? reshaped(node, *all, sizes) : std::nullopt;
+}
+
 /// What devices have each a part of, side by side along a dimension, is one summand each of the sum
 /// of all parts. `hint`: the dimension, and 0.
 std::optional<Fact> RelatedModules::seen_as_sum(const Node& node, const Fact& fact,

@@ -137,7 +137,7 @@ std::optional<Fact> RelatedModules::rule_of(std::size_t number, const Facts& fac
       else if (opcode == "dot")
         result = dot(node, form, facts);
       else if (opcode == "reduce")
-        result = reduce(node, form, facts);
+        result = hint.empty() ? reduce(node, form, facts) : reduced_to(node, form, facts, hint);
       else if (opcode == "gather")
         result = gather(node, form, facts);
       else if (opcode == "scatter")

@@ -112,28 +112,6 @@ bool is_neutral_to(const std::optional<Op>& op, const Instruction& constant) {
           (op == Op::Minimum && text == "inf" && is_float));
 }
 
-std::optional<std::size_t> add_narrow_reduction(FlatModule& flat, const Node& node,
-                                                const AddNode& add) {
-  if (node.operands.size() != 2 || node.shape.is_tuple) return std::nullopt;
-  const Index from = flat.nodes[node.operands[0]].shape.sizes;
-  const Index along = node.instruction->numbers("dimensions");
-  Index others, sizes;
-  for (std::size_t k = 0; k < from.size(); ++k) {
-    const bool is_reduced = contains(along, k) && from[k] != 1;
-    (is_reduced ? others : sizes).push_back(is_reduced ? static_cast<std::int64_t>(k) : from[k]);
-  }
-  if (others.empty() || others.size() == along.size()) return std::nullopt;
-  Instruction step = *node.instruction;
-  step.attributes.set("dimensions", text_of(others));
-  step.shape.sizes = std::move(sizes);
-  Node reduced = written(flat, node, std::move(step));
-  reduced.operands = node.operands;
-  Instruction reshape{node.instruction->name, "reshape", node.shape, {}, "", {}};
-  Node result = written(flat, node, std::move(reshape));
-  result.operands = {add(std::move(reduced))};
-  return add(std::move(result));
-}
-
 std::optional<std::size_t> add_whole_reduction(FlatModule& flat, const Node& node,
                                                const AddNode& add) {
   if (node.operands.size() != 2 || node.shape.is_tuple) return std::nullopt;
