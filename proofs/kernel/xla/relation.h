@@ -151,6 +151,12 @@ std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node, const 
 std::optional<std::vector<std::size_t>> add_joined_reduction(FlatModule& flat, const Node& node,
                                                              const AddNode& add);
 
+/// Of a loop with an array of which nothing is known before it, if all its uses choose a constant in
+/// the first iteration: lets it begin with the constant, by two nodes from `reserved` on, and
+/// returns the choices, which are the array then. Nothing for any other.
+std::vector<std::size_t> begin_before(FlatModule& flat, Loop& loop, std::size_t array,
+                                      std::size_t reserved);
+
 /// Where a part begins or ends that is written for one device.
 bool is_border(const Instruction& instruction);
 

@@ -267,6 +267,14 @@ class Flattening {
       const char* key = opcode == "call" ? "to_apply" : "calls";
       return of(flat_.module.called(instruction.attribute(key)), copied());
     }
+    if (opcode == "custom-call" && !shape.is_tuple && operands.empty() &&
+        instruction.attribute("custom_call_target") == "\"AllocateBuffer\"") {
+      const std::size_t reserved = leaves(computation, instruction, shape).node.value();
+      leaves(computation, instruction, shape);
+      const Tree buffer = leaves(computation, instruction, shape);
+      reserved_[buffer.node.value()] = reserved;
+      return buffer;
+    }
     Node node = with_promises({&computation, &instruction, {}, shape, 0, false});
     if (auto top = top_k_of(flat_.module, instruction))
       node = written(flat_, node, std::move(*top));
@@ -601,6 +609,14 @@ class Flattening {
       return leaves(computation, instruction, instruction.shape);
     }
     std::map<std::size_t, std::size_t> kept;
+    Loop whole{loop.begin, loop.end, first, variables, next, {}, *goes_on.node};
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      const auto reserved = reserved_.find(first[k]);
+      if (reserved == reserved_.end() || variables[k] < loop.begin) continue;
+      for (const std::size_t choice : begin_before(flat_, whole, k, reserved->second))
+        kept[choice] = variables[k];
+    }
+    first = std::move(whole.first);
     for (std::size_t k = 0; k < first.size(); ++k) {
       if (next[k] == variables[k]) kept[variables[k]] = first[k];
     }
@@ -644,6 +660,8 @@ class Flattening {
   /// By kind of instruction the last node whose form was made from its instruction.
   std::unordered_map<std::uint32_t, std::size_t> last_with_form_;
   int depth_ = 0;
+  /// By node of a buffer of which nothing is known, the first of two nodes before it.
+  std::map<std::size_t, std::size_t> reserved_;
   int branches_ = 0;  ///< and conditions of loops, that what is flattened is in
 };
 

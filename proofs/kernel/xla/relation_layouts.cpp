@@ -98,7 +98,8 @@ std::optional<std::vector<Instruction>> steps_of_bitcast(const Instruction& bitc
   const bool are_alike = from.tiles == to.tiles
                              ? from.tiles.empty() || are_tiled_alike(sizes, new_sizes, from.tiles)
                              : are_rows_tiled_alike(sizes, from.tiles, new_sizes, to.tiles);
-  if (!are_alike) return std::nullopt;
+  // One element is the first of the first tile.
+  if (!are_alike && from.elements() != 1) return std::nullopt;
   std::vector<Instruction> steps;
   const auto add = [&](const char* opcode, const Index& own, const Index& dimensions) {
     Instruction step{bitcast.name, opcode, {}, bitcast.operands, "", {}};

@@ -1,0 +1,118 @@
+// Loops with arrays that begin within them: what XLA for TPUs moved into the first iteration, where
+// a choice by the counter takes it, begins before the loop again.
+
+#include <algorithm>
+#include <optional>
+
+#include "proofs/kernel/xla/relation.h"
+
+namespace p2::kernel::xla {
+namespace {
+
+/// The number of a constant scalar.
+std::optional<std::int64_t> constant_integer(const FlatModule& flat, std::size_t number) {
+  const Node& node = flat.nodes[number];
+  if (node.instruction->opcode != "constant" || !node.shape.type.is_integer() ||
+      !node.shape.sizes.empty() || node.shape.type.bits > 32)
+    return std::nullopt;
+  return integers_in(node.instruction->text).at(0);
+}
+
+/// A variable and a constant that an operation is of.
+struct Counted {
+  std::size_t variable = 0;
+  std::int64_t number = 0;
+};
+std::optional<Counted> counted(const FlatModule& flat, std::size_t node, const char* opcode,
+                               const char* direction, bool in_any_order) {
+  const Node& each = flat.nodes[node];
+  if (each.instruction->opcode != opcode || each.operands.size() != 2 ||
+      (*direction != 0 && each.instruction->attribute("direction") != direction))
+    return std::nullopt;
+  for (std::size_t k = 0; k < (in_any_order ? 2 : 1); ++k) {
+    if (const auto number = constant_integer(flat, each.operands[1 - k]))
+      return Counted{each.operands[k], *number};
+  }
+  return std::nullopt;
+}
+
+/// Whether it is true in the first iteration, of which there is one, and false in all others: a
+/// counter that grows up to a bound is the number that it begins with.
+bool is_first_iteration(const FlatModule& flat, const Loop& loop, std::size_t number) {
+  while (flat.nodes[number].instruction->opcode == "broadcast" &&
+         flat.nodes[flat.nodes[number].operands[0]].shape.sizes.empty())
+    number = flat.nodes[number].operands[0];
+  const auto test = counted(flat, number, "compare", "EQ", true);
+  const auto bound = counted(flat, loop.condition, "compare", "LT", false);
+  if (!test || !bound || test->variable != bound->variable) return false;
+  for (std::size_t k = 0; k < loop.variables.size(); ++k) {
+    if (loop.variables[k] != test->variable || test->variable < loop.begin) continue;
+    const auto step = counted(flat, loop.next[k], "add", "", true);
+    const Type& type = flat.nodes[test->variable].shape.type;
+    const bool is_signed = type.kind == Type::Kind::Signed;
+    const std::int64_t most = (std::int64_t{1} << (is_signed ? type.bits - 1 : type.bits)) - 1;
+    return step && step->variable == test->variable && step->number > 0 &&
+           constant_integer(flat, loop.first[k]) == test->number && test->number < bound->number &&
+           bound->number <= most - step->number;
+  }
+  return false;
+}
+
+/// Whether this is one scalar everywhere that is a constant.
+bool is_constant(const FlatModule& flat, std::size_t number) {
+  const Node& node = flat.nodes[number];
+  if (node.instruction->opcode == "broadcast")
+    return flat.nodes[node.operands[0]].shape.sizes.empty() && is_constant(flat, node.operands[0]);
+  return node.instruction->opcode == "constant" && node.shape.sizes.empty();
+}
+
+/// The node that this scalar is.
+std::size_t scalar_in(const FlatModule& flat, std::size_t number) {
+  while (flat.nodes[number].instruction->opcode == "broadcast")
+    number = flat.nodes[number].operands[0];
+  return number;
+}
+
+}  // namespace
+
+std::vector<std::size_t> begin_before(FlatModule& flat, Loop& loop, std::size_t array,
+                                      std::size_t reserved) {
+  const std::size_t variable = loop.variables[array];
+  std::vector<std::size_t> choices;
+  std::optional<std::size_t> begin;
+  const auto is_variable = [&](std::size_t each) { return each == variable; };
+  for (std::size_t i = variable + 1; i < loop.end; ++i) {
+    const Node& node = flat.nodes[i];
+    if (std::none_of(node.operands.begin(), node.operands.end(), is_variable)) continue;
+    if (node.instruction->opcode != "select" || node.operands[2] != variable ||
+        node.operands[0] == variable || !is_constant(flat, node.operands[1]) ||
+        !is_first_iteration(flat, loop, node.operands[0]))
+      return {};
+    const std::size_t own = scalar_in(flat, node.operands[1]);
+    if (begin && (flat.nodes[*begin].instruction->text != flat.nodes[own].instruction->text ||
+                  !(flat.nodes[*begin].shape.type == flat.nodes[own].shape.type)))
+      return {};
+    begin = own;
+    choices.push_back(i);
+  }
+  // Nor is it what an iteration leaves, or what another loop does.
+  bool is_used = std::any_of(loop.next.begin(), loop.next.end(), is_variable);
+  for (const Loop& inner : flat.loops) {
+    is_used = is_used || inner.condition == variable ||
+              std::any_of(inner.first.begin(), inner.first.end(), is_variable) ||
+              std::any_of(inner.next.begin(), inner.next.end(), is_variable);
+  }
+  if (!begin || is_used || loop.condition == variable) return {};
+  Instruction broadcast{"", "broadcast", flat.nodes[variable].shape, {}, "", {}};
+  broadcast.attributes.set("dimensions", "{}");
+  Node wide = written(flat, flat.nodes[variable], std::move(broadcast));
+  wide.operands = {reserved};
+  wide.is_function = true;
+  flat.nodes[reserved] = flat.nodes[*begin];
+  flat.nodes[reserved + 1] = std::move(wide);
+  loop.first[array] = reserved + 1;
+  flat.nodes[variable].operands = {reserved + 1};
+  return choices;
+}
+
+}  // namespace p2::kernel::xla
