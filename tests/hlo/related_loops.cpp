@@ -111,6 +111,33 @@ Pair twins() {
   return {entry(4), entry(2), "a. -> a. a.", body(4), body(2)};
 }
 
+/// An array that begins with a constant, which is chosen in the first iteration after.
+Pair begun_within() {
+  const auto entry = [](int rows, const std::string& begin) {
+    return fmt::format(
+        "  x = f32[{0},8] parameter(0)\n  zero = s32[] constant(0)\n{2}"
+        "  t = (s32[], f32[{0},8], f32[{0},8]) tuple(zero, b, x)\n"
+        "  l = (s32[], f32[{0},8], f32[{0},8]) while(t), {1}"
+        "  ROOT y = f32[{0},8] get-tuple-element(l), index=1\n",
+        rows, kLoop, begin);
+  };
+  const auto body = [](int rows, const std::string& begin) {
+    return loop(fmt::format("(s32[], f32[{0},8], f32[{0},8])", rows),
+                fmt::format("  m = f32[{0},8] get-tuple-element(p), index=1\n"
+                            "  x = f32[{0},8] get-tuple-element(p), index=2\n{1}"
+                            "  d = f32[{0},8] multiply(s, s)\n  n = f32[{0},8] add(d, x)\n"
+                            "  ROOT o = (s32[], f32[{0},8], f32[{0},8]) tuple(next, n, x)\n",
+                            rows, begin));
+  };
+  return {entry(4, "  k = f32[] constant(1.5)\n  b = f32[4,8] broadcast(k), dimensions={}\n"),
+          entry(2, "  b = f32[2,8] custom-call(), custom_call_target=\"AllocateBuffer\"\n"),
+          "a. -> a.", body(4, "  s = f32[4,8] copy(m)\n"),
+          body(2,
+               "  f = pred[] compare(i, zero), direction=EQ\n"
+               "  w = pred[2,8] broadcast(f), dimensions={}\n  k = f32[] constant(1.5)\n"
+               "  c = f32[2,8] broadcast(k), dimensions={}\n  s = f32[2,8] select(w, c, m)\n")};
+}
+
 }  // namespace
 
 std::vector<Pair> loop_pairs() {
@@ -124,7 +151,8 @@ std::vector<Pair> loop_pairs() {
                        "  t = f32[2,2,4] transpose(e), dimensions={{1,0,2}}\n"
                        "  j = f32[4,4] reshape(t)\n  ROOT y = f32[4,4] negate(j)\n",
                        "replica_groups={{0,2},{1,3}}, channel_id=1"),
-           "a. -> .a"}};
+           "a. -> .a"},
+          begun_within()};
 }
 
 }  // namespace p2::hlo

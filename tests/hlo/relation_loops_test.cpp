@@ -64,12 +64,37 @@ const std::vector<LoopChange>& changes() {
       {"devices of the other axis", 3, "after", "{{0,2},{1,3}}", "{{0,1},{2,3}}"},
       {"rows are not put together", 3, "after", "dimensions={1,0,2}", "dimensions={0,1,2}"},
       {"columns of another device", 3, "held", ".a", ".b"},
+      {"another constant in the first iteration", 4, "after", "constant(1.5)", "constant(1)"},
+      {"it is chosen in the second iteration", 4, "after", "compare(i, zero)", "compare(i, one)"},
+      {"it is chosen in others than the first", 4, "after", "direction=EQ", "direction=NE"},
+      {"it is chosen in the first two", 4, "after", "compare(i, zero), direction=EQ",
+       "compare(i, one), direction=LE"},
+      {"the counter begins later", 4, "after",
+       "zero = s32[] constant(0)\n  b =", "zero = s32[] constant(1)\n  b ="},
+      {"the array is chosen in the first", 4, "after", "select(w, c, m)", "select(w, m, c)"},
+      {"one of two is what was there", 4, "after", "multiply(s, s)", "multiply(s, m)"},
+      {"two constants are chosen", 4, "after", "  d = f32[2,8] multiply(s, s)\n",
+       "  k2 = f32[] constant(2)\n  c2 = f32[2,8] broadcast(k2), dimensions={}\n"
+       "  s2 = f32[2,8] select(w, c2, m)\n  d = f32[2,8] multiply(s, s2)\n"},
+      {"it is chosen in all", 4, "after", "compare(i, zero)", "compare(zero, zero)"},
+      {"it is left as it is", 4, "after", "tuple(next, n, x)", "tuple(next, m, n)"},
+      {"what it adds to is returned", 4, "after", "tuple(next, n, x)", "tuple(next, s, x)"},
+      {"there is no iteration", 4, "after", "n = s32[] constant(3)", "n = s32[] constant(0)"},
   };
   return kAll;
 }
 
-/// What execution says.
-Verdict truth_of(const Pair& pair) {
+bool replace(std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) return false;
+  text.replace(at, from.size(), to);
+  return true;
+}
+
+/// What execution says, whatever a buffer is allocated with.
+Verdict truth_of(Pair pair) {
+  replace(pair.after, "  b = f32[2,8] custom-call(), custom_call_target=\"AllocateBuffer\"\n",
+          "  j = f32[] constant(7)\n  b = f32[2,8] broadcast(j), dimensions={}\n");
   ComparisonOptions options;
   options.relation = relation_json(pair.held);
   options.relation_file = "relation.json";
@@ -78,13 +103,6 @@ Verdict truth_of(const Pair& pair) {
   return decision.outcome == Outcome::Refuted       ? Verdict::Rejected
          : decision.outcome == Outcome::Established ? Verdict::Accepted
                                                     : Verdict::Incomplete;
-}
-
-bool replace(std::string& text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  if (at == std::string::npos) return false;
-  text.replace(at, from.size(), to);
-  return true;
 }
 
 TEST_CASE("modules are related through loops and all-to-alls") {
