@@ -73,13 +73,18 @@ const std::vector<LoopChange>& changes() {
        "zero = s32[] constant(0)\n  b =", "zero = s32[] constant(1)\n  b ="},
       {"the array is chosen in the first", 4, "after", "select(w, c, m)", "select(w, m, c)"},
       {"one of two is what was there", 4, "after", "multiply(s, s)", "multiply(s, m)"},
-      {"two constants are chosen", 4, "after", "  d = f32[2,8] multiply(s, s)\n",
+      {"two constants are chosen", 4, "after",
+       "  k = f32[] constant(1.5)\n  c = f32[2,8] broadcast(k), dimensions={}\n"
+       "  s = f32[2,8] select(w, c, m)\n  d = f32[2,8] multiply(s, s)\n",
        "  k2 = f32[] constant(2)\n  c2 = f32[2,8] broadcast(k2), dimensions={}\n"
-       "  s2 = f32[2,8] select(w, c2, m)\n  d = f32[2,8] multiply(s, s2)\n"},
+       "  u = f32[2,8] select(w, c2, m)\n  k = f32[] constant(1.5)\n"
+       "  c = f32[2,8] broadcast(k), dimensions={}\n  s = f32[2,8] select(w, c, m)\n"
+       "  d = f32[2,8] multiply(u, s)\n"},
+      {"another array is what was there", 4, "both", "tuple(next, n, x)", "tuple(next, n, m)"},
       {"it is chosen in all", 4, "after", "compare(i, zero)", "compare(zero, zero)"},
       {"it is left as it is", 4, "after", "tuple(next, n, x)", "tuple(next, m, n)"},
       {"what it adds to is returned", 4, "after", "tuple(next, n, x)", "tuple(next, s, x)"},
-      {"there is no iteration", 4, "after", "n = s32[] constant(3)", "n = s32[] constant(0)"},
+      {"there is no iteration", 4, "both", "n = s32[] constant(3)", "n = s32[] constant(0)"},
   };
   return kAll;
 }

@@ -130,8 +130,8 @@ std::optional<std::size_t> add_parted_all_reduce(FlatModule& flat, const Node& n
 /// What a slice of a concatenation is all of. Nothing for any other.
 std::optional<std::size_t> part_of_concatenation(const FlatModule& flat, const Node& node);
 
-/// Of a sum or maximum of arrays that are padded along a dimension with what is neutral to it, so
-/// that every index is one's own, their concatenation; added by `add`. Nothing for any other.
+/// Of a maximum of arrays that are padded along a dimension with what is neutral to it, so that
+/// every index is one's own, their concatenation; added by `add`. Nothing for any other.
 std::optional<std::size_t> add_joined_pads(FlatModule& flat, const Node& node, const AddNode& add);
 
 /// Of a concatenation of all that an all-to-all of several arrays makes, in their order, the

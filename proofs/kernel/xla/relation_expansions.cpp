@@ -276,8 +276,6 @@ std::optional<std::size_t> add_joined_pads(FlatModule& flat, const Node& node, c
     std::int64_t begin = 0;
     std::size_t node = 0;
   };
-  const std::string& opcode = node.instruction->opcode;
-  const auto op = op_called(opcode);
   const Index& sizes = node.shape.sizes;
   std::optional<std::size_t> along;
   std::vector<Part> parts;
@@ -287,12 +285,12 @@ std::optional<std::size_t> add_joined_pads(FlatModule& flat, const Node& node, c
     while (each->instruction->opcode == "convert" && each->shape.type.is_float() &&
            flat.nodes[each->operands.at(0)].shape.type.is_float())
       each = &flat.nodes[each->operands[0]];
-    if (each->instruction->opcode == opcode) {
+    if (each->instruction->opcode == "maximum") {
       left.insert(left.end(), each->operands.begin(), each->operands.end());
       continue;
     }
     if (each->instruction->opcode != "pad" || each->operands.size() != 2 || k == kMost ||
-        !is_neutral_to(op, *flat.nodes[each->operands[1]].instruction))
+        !is_neutral_to(Op::Maximum, *flat.nodes[each->operands[1]].instruction))
       return std::nullopt;
     const auto edges = edges_of(each->instruction->attribute("padding"));
     const std::size_t known = parts.size();
@@ -310,18 +308,16 @@ std::optional<std::size_t> add_joined_pads(FlatModule& flat, const Node& node, c
   std::sort(parts.begin(), parts.end(),
             [](const Part& a, const Part& b) { return a.begin < b.begin; });
   std::int64_t end = 0;
-  Node result = node;
-  result.operands.clear();
+  std::vector<std::size_t> operands;
   for (const Part& each : parts) {
     if (each.begin != end) return std::nullopt;
     end += flat.nodes[each.node].shape.sizes.at(*along);
-    result.operands.push_back(each.node);
+    operands.push_back(each.node);
   }
   if (!along || end != sizes.at(*along)) return std::nullopt;
   Instruction joined{node.instruction->name, "concatenate", node.shape, {}, "", {}};
   joined.attributes.set("dimensions", text_of({static_cast<std::int64_t>(*along)}));
-  std::vector<std::size_t> operands = std::move(result.operands);
-  result = written(flat, node, std::move(joined));
+  Node result = written(flat, node, std::move(joined));
   result.operands = std::move(operands);
   return add(std::move(result));
 }

@@ -392,7 +392,7 @@ class Flattening {
       const auto grouped = add_grouped_convolution(flat_, node, adding);
       return grouped ? grouped : add_padded_windows(flat_, node, adding);
     }
-    if (opcode == "add" || opcode == "maximum") return add_joined_pads(flat_, node, adding);
+    if (opcode == "maximum") return add_joined_pads(flat_, node, adding);
     if (opcode == "all-reduce") return add_parted_all_reduce(flat_, node, adding);
     if (opcode == "slice") return part_of_concatenation(flat_, node);
     if (opcode == "concatenate") return add_joined_exchange(flat_, node, adding);
