@@ -238,7 +238,7 @@ void make_selections(SmallProgram& program, Choices& choices) {
 std::vector<Operations> function_operations() {
   return {{"windows", {"reduce-window"}, make_every_window},
           {"convolution", {"convolution"}, make_convolutions, 300, 20, 2000},
-          {"products as convolutions", {"convolution"}, make_products},
+          {"products as convolutions", {"convolution"}, make_products, 300, 0, 2000},
           {"windows over parts", {"reduce-window", "convolution"}, make_sliding_windows},
           {"windows that are cut", {"convolution"}, make_cut_windows, 300, 20},
           {"windows that choose", {"select-and-scatter"}, make_selections, 3000, 0, 30000}};
