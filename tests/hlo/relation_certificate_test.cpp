@@ -175,6 +175,14 @@ TEST_CASE("calls that double at every level, and tuples, do not keep the checker
             calls +
             "ENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] call(x), to_apply=c60\n}\n") ==
         "not covered by this checker: computations that are called too often");
+  // Maxima of what is padded, each of the one before and itself.
+  std::string maxima =
+      "ENTRY e {\n  x = f32[4] parameter(0)\n  m = f32[] constant(-inf)\n"
+      "  t0 = f32[8] pad(x, m), padding=0_4\n";
+  for (int k = 1; k <= 60; ++k)
+    maxima += fmt::format("  t{0} = f32[8] maximum(t{1}, t{1})\n", k, k - 1);
+  CHECK(reason(maxima + "  ROOT y = f32[4] slice(t60), slice={[0:4]}\n}\n")
+            .starts_with("output 0 is not related"));
   // They are not what they say, or say it at such length.
   CHECK(reason(tuples + "  ROOT y = f32[4] copy(x)\n}\n") == "the shape of t1");
 }

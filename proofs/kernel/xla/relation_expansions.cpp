@@ -281,6 +281,7 @@ std::optional<std::size_t> add_joined_pads(FlatModule& flat, const Node& node, c
   std::vector<Part> parts;
   std::vector<std::size_t> left = node.operands;
   for (std::size_t k = 0; k < left.size(); ++k) {
+    if (k == kMost) return std::nullopt;
     const Node* each = &flat.nodes[left[k]];
     while (each->instruction->opcode == "convert" && each->shape.type.is_float() &&
            flat.nodes[each->operands.at(0)].shape.type.is_float())
@@ -289,7 +290,7 @@ std::optional<std::size_t> add_joined_pads(FlatModule& flat, const Node& node, c
       left.insert(left.end(), each->operands.begin(), each->operands.end());
       continue;
     }
-    if (each->instruction->opcode != "pad" || each->operands.size() != 2 || k == kMost ||
+    if (each->instruction->opcode != "pad" || each->operands.size() != 2 ||
         !is_neutral_to(Op::Maximum, *flat.nodes[each->operands[1]].instruction))
       return std::nullopt;
     const auto edges = edges_of(each->instruction->attribute("padding"));

@@ -267,7 +267,9 @@ class Flattening {
       const char* key = opcode == "call" ? "to_apply" : "calls";
       return of(flat_.module.called(instruction.attribute(key)), copied());
     }
-    if (opcode == "custom-call" && !shape.is_tuple && operands.empty() &&
+    const bool is_array = !shape.is_tuple && shape.type.name != "token";
+    if (opcode == "custom-call" && is_array && operands.empty() &&
+        instruction.has("custom_call_target") &&
         instruction.attribute("custom_call_target") == "\"AllocateBuffer\"") {
       const std::size_t reserved = leaves(computation, instruction, shape).node.value();
       leaves(computation, instruction, shape);
@@ -613,6 +615,7 @@ class Flattening {
     for (std::size_t k = 0; k < first.size(); ++k) {
       const auto reserved = reserved_.find(first[k]);
       if (reserved == reserved_.end() || variables[k] < loop.begin) continue;
+      budget_.spend(loop.end - loop.begin + first.size());
       for (const std::size_t choice : begin_before(flat_, whole, k, reserved->second))
         kept[choice] = variables[k];
     }

@@ -27,6 +27,7 @@ std::optional<Counted> counted(const FlatModule& flat, std::size_t node, const c
                                const char* direction, bool in_any_order) {
   const Node& each = flat.nodes[node];
   if (each.instruction->opcode != opcode || each.operands.size() != 2 ||
+      each.instruction->has("type") ||
       (*direction != 0 && each.instruction->attribute("direction") != direction))
     return std::nullopt;
   for (std::size_t k = 0; k < (in_any_order ? 2 : 1); ++k) {
@@ -58,19 +59,13 @@ bool is_first_iteration(const FlatModule& flat, const Loop& loop, std::size_t nu
   return false;
 }
 
-/// Whether this is one scalar everywhere that is a constant.
-bool is_constant(const FlatModule& flat, std::size_t number) {
-  const Node& node = flat.nodes[number];
-  if (node.instruction->opcode == "broadcast")
-    return flat.nodes[node.operands[0]].shape.sizes.empty() && is_constant(flat, node.operands[0]);
-  return node.instruction->opcode == "constant" && node.shape.sizes.empty();
-}
-
-/// The node that this scalar is.
-std::size_t scalar_in(const FlatModule& flat, std::size_t number) {
+/// The constant that an array is everywhere.
+std::optional<std::size_t> constant_everywhere(const FlatModule& flat, std::size_t number) {
   while (flat.nodes[number].instruction->opcode == "broadcast")
     number = flat.nodes[number].operands[0];
-  return number;
+  const Node& node = flat.nodes[number];
+  return node.instruction->opcode == "constant" && node.shape.sizes.empty() ? std::optional(number)
+                                                                            : std::nullopt;
 }
 
 }  // namespace
@@ -85,12 +80,13 @@ std::vector<std::size_t> begin_before(FlatModule& flat, Loop& loop, std::size_t 
     const Node& node = flat.nodes[i];
     if (std::none_of(node.operands.begin(), node.operands.end(), is_variable)) continue;
     if (node.instruction->opcode != "select" || node.operands[2] != variable ||
-        node.operands[0] == variable || !is_constant(flat, node.operands[1]) ||
-        !is_first_iteration(flat, loop, node.operands[0]))
+        node.operands[0] == variable || !is_first_iteration(flat, loop, node.operands[0]))
       return {};
-    const std::size_t own = scalar_in(flat, node.operands[1]);
-    if (begin && (flat.nodes[*begin].instruction->text != flat.nodes[own].instruction->text ||
-                  !(flat.nodes[*begin].shape.type == flat.nodes[own].shape.type)))
+    const auto own = constant_everywhere(flat, node.operands[1]);
+    if (!own) return {};
+    const Node& first = flat.nodes[begin.value_or(*own)];
+    if (first.instruction->text != flat.nodes[*own].instruction->text ||
+        !(first.shape.type == flat.nodes[*own].shape.type))
       return {};
     begin = own;
     choices.push_back(i);
