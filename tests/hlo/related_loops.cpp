@@ -138,6 +138,35 @@ Pair begun_within() {
                "  c = f32[2,8] broadcast(k), dimensions={}\n  s = f32[2,8] select(w, c, m)\n")};
 }
 
+/// What an iteration makes is turned at its end, or in the next one but for the first.
+Pair turned_later() {
+  const auto entry = [](int rows) {
+    return fmt::format(
+        "  x = f32[{0},8] parameter(0)\n  zero = s32[] constant(0)\n  k = f32[] constant(0)\n"
+        "  b = f32[{0},8] broadcast(k), dimensions={{}}\n"
+        "  t = (s32[], f32[{0},8], f32[{0},8]) tuple(zero, x, b)\n"
+        "  l = (s32[], f32[{0},8], f32[{0},8]) while(t), {1}"
+        "  ROOT y = f32[{0},8] get-tuple-element(l), index=2\n",
+        rows, kLoop);
+  };
+  const auto body = [](int rows, const std::string& begin, const std::string& end) {
+    return loop(fmt::format("(s32[], f32[{0},8], f32[{0},8])", rows),
+                fmt::format("  m = f32[{0},8] get-tuple-element(p), index=1\n"
+                            "  a = f32[{0},8] get-tuple-element(p), index=2\n{1}"
+                            "  t = f32[{0},8] tanh(s)\n  c = f32[{0},8] add(a, t)\n{2}"
+                            "  ROOT o = (s32[], f32[{0},8], f32[{0},8]) tuple(next, n, c)\n",
+                            rows, begin, end));
+  };
+  return {entry(4), entry(2), "a. -> a.",
+          body(4, "  s = f32[4,8] copy(m)\n",
+               "  g = f32[4,8] negate(t)\n  n = f32[4,8] reverse(g), dimensions={1}\n"),
+          body(2,
+               "  f = pred[] compare(zero, i), direction=EQ\n"
+               "  w = pred[2,8] broadcast(f), dimensions={}\n  g = f32[2,8] negate(m)\n"
+               "  r = f32[2,8] reverse(g), dimensions={1}\n  s = f32[2,8] select(w, m, r)\n",
+               "  n = f32[2,8] copy(t)\n")};
+}
+
 }  // namespace
 
 std::vector<Pair> loop_pairs() {
@@ -152,7 +181,8 @@ std::vector<Pair> loop_pairs() {
                        "  j = f32[4,4] reshape(t)\n  ROOT y = f32[4,4] negate(j)\n",
                        "replica_groups={{0,2},{1,3}}, channel_id=1"),
            "a. -> .a"},
-          begun_within()};
+          begun_within(),
+          turned_later()};
 }
 
 }  // namespace p2::hlo

@@ -85,6 +85,18 @@ const std::vector<LoopChange>& changes() {
       {"it is left as it is", 4, "after", "tuple(next, n, x)", "tuple(next, m, n)"},
       {"what it adds to is returned", 4, "after", "tuple(next, n, x)", "tuple(next, s, x)"},
       {"there is no iteration", 4, "both", "n = s32[] constant(3)", "n = s32[] constant(0)"},
+      {"it is turned in the first iteration", 5, "after", "select(w, m, r)", "select(w, r, m)"},
+      {"it is turned but in the second", 5, "after", "compare(zero, i)", "compare(one, i)"},
+      {"it is turned in the first alone", 5, "after", "direction=EQ", "direction=NE"},
+      {"it is not turned", 5, "after", "reverse(g), dimensions={1}", "copy(g)"},
+      {"it is turned without the sign", 5, "after", "reverse(g)", "reverse(m)"},
+      {"what it began with is left", 5, "after", "copy(t)", "copy(s)"},
+      {"it is turned before, too", 5, "after", "copy(t)", "reverse(t), dimensions={1}"},
+      {"the counter begins below", 5, "after",
+       "zero = s32[] constant(0)\n  k =", "zero = s32[] constant(-1)\n  k ="},
+      {"what is turned depends on the iteration", 5, "after", "  g = f32[2,8] negate(m)\n",
+       "  j = f32[] convert(i)\n  js = f32[2,8] broadcast(j), dimensions={}\n"
+       "  h = f32[2,8] negate(m)\n  g = f32[2,8] subtract(h, js)\n"},
   };
   return kAll;
 }

@@ -157,6 +157,11 @@ std::optional<std::vector<std::size_t>> add_joined_reduction(FlatModule& flat, c
 std::vector<std::size_t> begin_before(FlatModule& flat, Loop& loop, std::size_t array,
                                       std::size_t reserved);
 
+/// Makes an array of a loop of every choice, in the first iteration, of an array as it is, and in
+/// others of what is made of that alone: after an iteration, it is what is made, by nodes that `add`
+/// adds, of the array that is left.
+void begin_at_choices(FlatModule& flat, Loop& loop, Budget& budget, const AddNode& add);
+
 /// Where a part begins or ends that is written for one device.
 bool is_border(const Instruction& instruction);
 

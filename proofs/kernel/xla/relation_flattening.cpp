@@ -619,7 +619,11 @@ class Flattening {
       for (const std::size_t choice : begin_before(flat_, whole, k, reserved->second))
         kept[choice] = variables[k];
     }
+    begin_at_choices(flat_, whole, budget_, [&](Node node) { return add(std::move(node)); });
+    loop.end = whole.end;
     first = std::move(whole.first);
+    variables = std::move(whole.variables);
+    next = std::move(whole.next);
     for (std::size_t k = 0; k < first.size(); ++k) {
       if (next[k] == variables[k]) kept[variables[k]] = first[k];
     }

@@ -2,6 +2,8 @@
 // a choice by the counter takes it, begins before the loop again.
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <optional>
 
 #include "proofs/kernel/xla/relation.h"
@@ -109,6 +111,75 @@ std::vector<std::size_t> begin_before(FlatModule& flat, Loop& loop, std::size_t 
   loop.first[array] = reserved + 1;
   flat.nodes[variable].operands = {reserved + 1};
   return choices;
+}
+
+void begin_at_choices(FlatModule& flat, Loop& loop, Budget& budget, const AddNode& add) {
+  const std::size_t end = loop.end;
+  budget.spend(end - loop.begin);
+  for (const Loop& inner : flat.loops) {
+    if (loop.contains(inner)) return;
+  }
+  // By node, the variable that it depends on, plus 1; 0: none.
+  constexpr std::size_t kSeveral = SIZE_MAX;
+  std::vector<std::size_t> depends(end - loop.begin, 0);
+  const auto of = [&](std::size_t node) -> std::size_t {
+    return node < loop.begin ? 0 : depends[node - loop.begin];
+  };
+  for (std::size_t k = 0; k < loop.variables.size(); ++k) {
+    if (loop.variables[k] >= loop.begin) depends[loop.variables[k] - loop.begin] = k + 1;
+  }
+  for (std::size_t i = loop.begin; i < end; ++i) {
+    for (const std::size_t each : flat.nodes[i].operands) {
+      std::size_t& own = depends[i - loop.begin];
+      if (of(each) != 0 && of(each) != own) own = own == 0 ? of(each) : kSeveral;
+    }
+  }
+  for (std::size_t i = loop.begin; i < end; ++i) {
+    const Node choice = flat.nodes[i];
+    if (choice.instruction->opcode != "select" || choice.operands.size() != 3) continue;
+    const std::size_t variable = choice.operands[1];
+    const std::size_t later = choice.operands[2];
+    const std::size_t k = of(later) - 1;
+    if (of(later) == 0 || of(later) == kSeveral || variable != loop.variables[k] ||
+        later == variable || loop.next[k] == variable)
+      continue;
+    budget.spend(loop.variables.size() + later - variable);
+    if (!is_first_iteration(flat, loop, choice.operands[0])) continue;
+    const auto has_type = [&](std::size_t node) {
+      return flat.nodes[node].shape.type == choice.shape.type;
+    };
+    if (!has_type(variable) || !has_type(later)) continue;
+    // What it is made of, of the array that an iteration leaves.
+    std::vector<bool> is_made(later - variable + 1, false);
+    is_made.back() = true;
+    bool promises = false;
+    for (std::size_t node = later; node > variable; --node) {
+      if (!is_made[node - variable]) continue;
+      promises = promises || flat.nodes[node].promises();
+      for (const std::size_t each : flat.nodes[node].operands) {
+        if (of(each) == k + 1) is_made[each - variable] = true;
+      }
+    }
+    if (promises) continue;  // Nobody makes it of the last array.
+    std::map<std::size_t, std::size_t> next = {{variable, loop.next[k]}};
+    for (std::size_t node = variable + 1; node <= later; ++node) {
+      if (!is_made[node - variable]) continue;
+      Node copy = flat.nodes[node];
+      for (std::size_t& each : copy.operands) {
+        if (next.contains(each)) each = next.at(each);
+      }
+      next[node] = add(std::move(copy));
+      flat.forms[next[node]] = flat.forms[node];
+    }
+    Node begun = flat.nodes[variable];
+    begun.operands = {loop.first[k]};
+    flat.nodes[i] = std::move(begun);
+    flat.forms[i] = nullptr;
+    loop.first.push_back(loop.first[k]);
+    loop.variables.push_back(i);
+    loop.next.push_back(next.at(later));
+  }
+  loop.end = flat.nodes.size();
 }
 
 }  // namespace p2::kernel::xla
