@@ -152,7 +152,9 @@ Pair turned_later() {
   const auto body = [](int rows, const std::string& begin, const std::string& end) {
     return loop(fmt::format("(s32[], f32[{0},8], f32[{0},8])", rows),
                 fmt::format("  m = f32[{0},8] get-tuple-element(p), index=1\n"
-                            "  a = f32[{0},8] get-tuple-element(p), index=2\n{1}"
+                            "  a = f32[{0},8] get-tuple-element(p), index=2\n"
+                            "  j = f32[] convert(i)\n"
+                            "  js = f32[{0},8] broadcast(j), dimensions={{}}\n{1}"
                             "  t = f32[{0},8] tanh(s)\n  c = f32[{0},8] add(a, t)\n{2}"
                             "  ROOT o = (s32[], f32[{0},8], f32[{0},8]) tuple(next, n, c)\n",
                             rows, begin, end));
@@ -163,6 +165,7 @@ Pair turned_later() {
           body(2,
                "  f = pred[] compare(zero, i), direction=EQ\n"
                "  w = pred[2,8] broadcast(f), dimensions={}\n  g = f32[2,8] negate(m)\n"
+               "  q = f32[] constant(2)\n"
                "  r = f32[2,8] reverse(g), dimensions={1}\n  s = f32[2,8] select(w, m, r)\n",
                "  n = f32[2,8] copy(t)\n")};
 }

@@ -94,9 +94,7 @@ const std::vector<LoopChange>& changes() {
       {"it is turned before, too", 5, "after", "copy(t)", "reverse(t), dimensions={1}"},
       {"the counter begins below", 5, "after",
        "zero = s32[] constant(0)\n  k =", "zero = s32[] constant(-1)\n  k ="},
-      {"what is turned depends on the iteration", 5, "after", "  g = f32[2,8] negate(m)\n",
-       "  j = f32[] convert(i)\n  js = f32[2,8] broadcast(j), dimensions={}\n"
-       "  h = f32[2,8] negate(m)\n  g = f32[2,8] subtract(h, js)\n"},
+      {"what is turned depends on the iteration", 5, "both", "negate(", "subtract(js, "},
   };
   return kAll;
 }
