@@ -365,6 +365,15 @@ TEST_CASE("hints of other forms, and modules whose shapes are wrong") {
   CHECK(!follows("  ROOT y = s32[2] constant({-1, 0})\n", {1, 0, 8}, "f32[4]", {}));
 }
 
+TEST_CASE("a layout names every dimension once") {
+  const auto read = [](const std::string& layout) {
+    module_of_lines("  ROOT x = f32[4,2]" + layout + " parameter(0)\n");
+  };
+  for (const char* layout : {"", "{0,1}", "{1,0:T(2,128)}"}) CHECK_NOTHROW(read(layout));
+  for (const char* layout : {"{0}", "{0,0}", "{0,2}", "{0,-1}", "{0,1,2}", "{1,1:T(2,128)}"})
+    CHECK_THROWS_AS(read(layout), kernel::CheckFailure);
+}
+
 TEST_CASE("the module that is not partitioned has the shapes that it says") {
   const auto local = module_of_lines("  x = f32[4] parameter(0)\n  ROOT y = f32[4] negate(x)\n");
   const std::vector<Relation> inputs = {{0, {}, 1, {{0, 0, {0}, {0}, {4}}, {1, 0, {4}, {0}, {4}}}}};
@@ -373,6 +382,15 @@ TEST_CASE("the module that is not partitioned has the shapes that it says") {
         std::pair("  x = f32[8] parameter(0)\n  ROOT y = f32[7] negate(x)\n", false),
         std::pair("  x = f32[8] parameter(0)\n  z = f32[8] parameter(1)\n"
                   "  ROOT y = f32[8] negate(x)\n",
+                  false),
+        std::pair("  x = f32[8] parameter(0)\n  i = s32[] constant(1)\n"
+                  "  ROOT y = f32[8] dynamic-slice(x, i), dynamic_slice_sizes={8}\n",
+                  true),
+        std::pair("  x = f32[8] parameter(0)\n  i = pred[] constant(true)\n"
+                  "  ROOT y = f32[8] dynamic-slice(x, i), dynamic_slice_sizes={8}\n",
+                  false),
+        std::pair("  x = f32[8] parameter(0)\n  i = f32[] constant(1)\n"
+                  "  ROOT y = f32[8] dynamic-update-slice(x, x, i)\n",
                   false)}) {
     const auto whole = module_of_lines(lines);
     kernel::Budget budget;

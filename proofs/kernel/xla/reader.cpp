@@ -110,6 +110,13 @@ class Line {
         const std::string_view layout = balanced_list('}');
         const std::size_t colon = layout.find(':');
         result.layout = integers_in(layout.substr(0, colon));
+        Index dimensions = result.layout;
+        std::sort(dimensions.begin(), dimensions.end());
+        for (std::size_t k = 0; k < dimensions.size(); ++k) {
+          if (dimensions.size() != result.sizes.size() ||
+              dimensions[k] != static_cast<std::int64_t>(k))
+            fail("a layout that does not name every dimension once");
+        }
         std::size_t tile = colon == std::string_view::npos ? colon : layout.find("T(", colon);
         if (tile != std::string_view::npos) ++tile;
         while (tile < layout.size() && layout[tile] == '(') {

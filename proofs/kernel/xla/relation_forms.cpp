@@ -151,10 +151,19 @@ bool have_types(const std::string& opcode, const std::vector<Type>& operands,
   if (is_one_of(opcode, {"abs", "bitcast-convert", "convert"})) return true;
   if (op_called(opcode) || is_one_of(opcode, {"concatenate", "pad"}))
     return all_fit(0, operands.size());
-  if (opcode == "dynamic-update-slice") return all_fit(0, 2);
-  if (opcode == "scatter" && operands.size() == 3) return all_fit(0, 1) && fit(operands[2], result);
-  return !is_one_of(opcode, {"all-to-all", "broadcast", "collective-broadcast", "dynamic-slice",
-                             "gather", "reshape", "reverse", "slice", "transpose"}) ||
+  const bool is_update = opcode == "dynamic-update-slice";
+  if (is_update || opcode == "dynamic-slice") {
+    const std::size_t first = is_update ? 2 : 1;
+    for (std::size_t k = first; k < operands.size(); ++k) {
+      if (!operands[k].is_integer() || !(operands[k] == operands[first])) return false;
+    }
+    return all_fit(0, first);
+  }
+  if (opcode == "gather" && (operands.size() < 2 || !operands[1].is_integer())) return false;
+  if (opcode == "scatter" && operands.size() == 3)
+    return all_fit(0, 1) && operands[1].is_integer() && fit(operands[2], result);
+  return !is_one_of(opcode, {"all-to-all", "broadcast", "collective-broadcast", "gather", "reshape",
+                             "reverse", "slice", "transpose"}) ||
          all_fit(0, 1);
 }
 
