@@ -82,8 +82,8 @@ TEST_CASE(
   // otherwise, for errors of numbers, and for what is known of an integer under a condition only.
   // 180 are for bounds that hold for small inputs only, for infinities, for calls, and for types
   // and sizes of moves, 80 for elements named behind tuples and for constants stated exactly,
-  // 130 for shardings by meshes and for parts that are manual over some axes only, 100 for lines that
-  // are read once where they are written alike.
+  // 130 for shardings by meshes and for parts that are manual over some axes only, 100 for lines
+  // that are read once where they are written alike.
   CHECK(checker_lines(modules) < 5750);
   CHECK(checker_lines(relations) > 1000);
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
@@ -106,8 +106,8 @@ TEST_CASE(
   // sizes of all that is looked at, 30 for slices that are gathered. 200 are for what is promised
   // of indices, and for gathers and scatters at indices of several components. 230 are for
   // conditions of claims, signs of numbers, sums and powers with constants, windows that are cut,
-  // and top-k. 220 are for convolutions over positions that are cut, with the borders of neighbours,
-  // and 100 for instructions that are written alike, whose shapes are looked at once.
+  // and top-k. 220 are for convolutions over positions that are cut, with the borders of
+  // neighbours, and 100 for instructions that are written alike, whose shapes are looked at once.
   CHECK(checker_lines(relations) < 9160);
   CHECK(checker_lines(several) > 500);
   // Messages and collectives between programs, who waits for whom, and the claim.

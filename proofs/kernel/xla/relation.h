@@ -151,15 +151,15 @@ std::optional<std::size_t> add_as_dot(FlatModule& flat, const Node& node, const 
 std::optional<std::vector<std::size_t>> add_joined_reduction(FlatModule& flat, const Node& node,
                                                              const AddNode& add);
 
-/// Of a loop with an array of which nothing is known before it, if all its uses choose a constant in
-/// the first iteration: lets it begin with the constant, by two nodes from `reserved` on, and
+/// Of a loop with an array of which nothing is known before it, if all its uses choose a constant
+/// in the first iteration: lets it begin with the constant, by two nodes from `reserved` on, and
 /// returns the choices, which are the array then. Nothing for any other.
 std::vector<std::size_t> begin_before(FlatModule& flat, Loop& loop, std::size_t array,
                                       std::size_t reserved);
 
 /// Makes an array of a loop of every choice, in the first iteration, of an array as it is, and in
-/// others of what is made of that alone: after an iteration, it is what is made, by nodes that `add`
-/// adds, of the array that is left.
+/// others of what is made of that alone: after an iteration, it is what is made, by nodes that
+/// `add` adds, of the array that is left.
 void begin_at_choices(FlatModule& flat, Loop& loop, Budget& budget, const AddNode& add);
 
 /// Where a part begins or ends that is written for one device.
