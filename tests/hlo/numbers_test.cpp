@@ -396,4 +396,22 @@ TEST_CASE("identical modules are equal bit for bit whatever their size") {
   CHECK(outcome(drawn, drawn) == Outcome::Undecided);
 }
 
+TEST_CASE("elements of rounded products are at their rows and columns") {
+  const std::string operands = "  x = f32[3,2] parameter(0)\n  w = f32[2,6] parameter(1)\n";
+  const std::string contracted = "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+  const std::string whole =
+      module_text(operands + "  ROOT y = f32[3,6] dot(x, w), " + contracted, 1);
+  const auto joined = [&](const char* order) {
+    return module_text(operands +
+                           "  a = f32[2,1] slice(w), slice={[0:2],[0:1]}\n"
+                           "  b = f32[2,5] slice(w), slice={[0:2],[1:6]}\n"
+                           "  c = f32[3,1] dot(x, a), " +
+                           contracted + "  d = f32[3,5] dot(x, b), " + contracted +
+                           "  ROOT y = f32[3,6] concatenate(" + order + "), dimensions={1}\n",
+                       1);
+  };
+  CHECK(senses(whole, joined("c, d")) == "real reassociated bitwise");
+  CHECK(senses(whole, joined("d, c")) == "invalid");
+}
+
 }  // namespace p2::hlo

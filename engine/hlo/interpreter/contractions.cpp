@@ -52,24 +52,29 @@ class LocalOperations<A>::SumsOfProducts {
   template <typename F, typename G>
   void multiply(std::size_t rows, const F& element, const G& put) {
     Cells row(length_);
-    for (std::size_t first = 0; first < rows; first += A::kRows) {
+    const auto block = [&](std::size_t column) {
+      return packed_.data() + column / A::kColumns * length_;
+    };
+    for (std::size_t i = 0; rounds_ && i < rows; ++i) {
+      for (std::size_t k = 0; k < length_; ++k) row[k] = element(i, k);
+      for (std::size_t j = 0; j < columns_; ++j) {
+        operations_.work_.spend(2 * length_);
+        put(i, j, rounded(row, block(j), j % A::kColumns));
+      }
+    }
+    for (std::size_t first = 0; !rounds_ && first < rows; first += A::kRows) {
       const std::size_t height = std::min(A::kRows, rows - first);
       sums_.assign(height * columns_, {});
       for (std::size_t j = 0; j < columns_; j += A::kColumns) {
         const std::size_t width = std::min(A::kColumns, columns_ - j);
         for (std::size_t i = 0; i < height; ++i) {
           for (std::size_t k = 0; k < length_; ++k) row[k] = element(first + i, k);
-          operations_.work_.spend((rounds_ ? 2 : 1) * length_ * width);
-          const typename A::Columns* const columns = packed_.data() + j / A::kColumns * length_;
-          if (rounds_) {
-            for (std::size_t c = 0; c < width; ++c) put(first + i, j + c, rounded(row, columns, c));
-          } else {
-            operations_.arithmetic_.add_products(std::span(sums_).subspan(i * columns_ + j, width),
-                                                 row, columns, type_);
-          }
+          operations_.work_.spend(length_ * width);
+          operations_.arithmetic_.add_products(std::span(sums_).subspan(i * columns_ + j, width),
+                                               row, block(j), type_);
         }
       }
-      for (std::size_t i = 0; !rounds_ && i < height; ++i) {
+      for (std::size_t i = 0; i < height; ++i) {
         for (std::size_t j = 0; j < columns_; ++j) {
           put(first + i, j, operations_.arithmetic_.result(sums_[i * columns_ + j], type_));
         }
@@ -167,7 +172,6 @@ auto LocalOperations<A>::dot(const Instruction& instruction, const Operands& ope
     add(rhs.shape.sizes[i], 0, right[i]);
   }
   require(sizes == shape.sizes, instruction, "its shapes do not fit");
-  Index inner;
   std::vector<std::pair<std::int64_t, std::int64_t>> steps = {{0, 0}};
   for (std::size_t i = 0; i < numbers.lhs_contracting.size(); ++i) {
     require(i < numbers.rhs_contracting.size(), instruction, "its contracted dimensions");
