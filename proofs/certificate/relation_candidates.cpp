@@ -105,9 +105,7 @@ void RelationSearch::answer(std::size_t node, const Index& sizes) {
       request(here.operands[0], reshaped(own_sizes(node), sizes, own_sizes(here.operands[0])));
     derive_all(node, {of_[here.operands[0]]}, sizes);
     if (is_any_plain(with_sizes(node, sizes))) return;
-    for (const std::size_t fact : Numbers(of_[here.operands[0]])) {
-      if (!by_parts(node, fact, sizes)) by_parts(node, fact, sizes, false, true);
-    }
+    for (const std::size_t fact : Numbers(of_[here.operands[0]])) by_parts(node, fact, sizes);
   } else if (opcode == "dot") {
     dot_of_sizes(node, sizes);
   } else if (opcode == "reduce" && here.operands.size() == 2) {

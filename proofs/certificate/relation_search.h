@@ -140,9 +140,11 @@ class RelationSearch {
   void broadcasts(std::size_t node, const Numbers& facts);
   void reshapes(std::size_t node, const Numbers& facts);
   /// As a reshape that moves what is one part of a dimension here, to a tensor of these sizes; to
-  /// one that the other module has, only, if `is_known`; parts may be parts of parts, if `is_fine`.
-  bool by_parts(std::size_t node, std::size_t fact, const Index& sizes, bool is_known = false,
-                bool is_fine = false);
+  /// one that the other module has, only, if `is_known`. Then what is a part of a part, if no part
+  /// can be moved.
+  void by_parts(std::size_t node, std::size_t fact, const Index& sizes, bool is_known = false);
+  bool by_parts_so_fine(std::size_t node, std::size_t fact, const Index& sizes, bool is_known,
+                        bool is_fine);
   /// Of an all-reduce of parts that are side by side.
   void sums(std::size_t node, const Numbers& facts);
   /// A dot of operands in wholes of sizes that fit each other.

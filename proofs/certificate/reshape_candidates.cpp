@@ -68,8 +68,15 @@ RelationSearch::Runs RelationSearch::runs_of(std::size_t fact) const {
   return runs;
 }
 
-bool RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& sizes, bool is_known,
-                              bool is_fine) {
+void RelationSearch::by_parts(std::size_t node, std::size_t fact, const Index& sizes,
+                              bool is_known) {
+  for (const bool is_fine : {false, true}) {
+    if (by_parts_so_fine(node, fact, sizes, is_known, is_fine)) return;
+  }
+}
+
+bool RelationSearch::by_parts_so_fine(std::size_t node, std::size_t fact, const Index& sizes,
+                                      bool is_known, bool is_fine) {
   // How many parts dimensions of the result have, of which a dimension of parts may be made.
   Index ratios;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
@@ -200,8 +207,7 @@ void RelationSearch::reshapes(std::size_t node, const Numbers& facts) {
       const bool fits = std::ranges::equal(own_sizes(node), sizes, [](auto own, auto size) {
         return own == size || (own > 0 && size % own == 0);
       });
-      if (!follows && fits && !by_parts(node, fact, sizes, true))
-        by_parts(node, fact, sizes, true, true);
+      if (!follows && fits) by_parts(node, fact, sizes, true);
     }
     if (!found || !is_any_plain(of_[node])) derive(node, {fact}, guess);
     // Of a batch every device may have one element; of several slices each may be one of them.
