@@ -265,7 +265,19 @@ bool is_local(const Instruction& instruction) {
          calls_one_of(instruction, kLocalCalls);
 }
 
+bool allocates_memory(const Instruction& instruction) {
+  return calls_one_of(instruction, std::to_array<std::string_view>({"AllocateBuffer"}));
+}
+
+bool allocates_memory(const Module& module) {
+  return std::ranges::any_of(module.computations, [](const Computation& computation) {
+    return std::ranges::any_of(computation.instructions,
+                               [](const Instruction& each) { return allocates_memory(each); });
+  });
+}
+
 bool is_impure(const Instruction& instruction) {
+  if (allocates_memory(instruction)) return true;
   if (std::find(kImpure.begin(), kImpure.end(), instruction.opcode) != kImpure.end()) return true;
   return instruction.opcode == "custom-call" &&
          instruction.attributes.others.find("custom_call_has_side_effect=true") !=

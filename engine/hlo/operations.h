@@ -24,6 +24,11 @@ bool is_forwarding(const Instruction& instruction);
 /// other may look at the operands of all devices.
 bool is_local(const Instruction& instruction);
 
+/// Whether the result is memory that nobody has written to, with whatever it contains: XLA's
+/// `AllocateBuffer`.
+bool allocates_memory(const Instruction& instruction);
+bool allocates_memory(const Module& module);
+
 /// Whether two executions may differ, or have side effects.
 bool is_impure(const Instruction& instruction);
 

@@ -244,4 +244,70 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("what memory contains that nobody has written to is anything, each time") {
+  const std::string x = "  x = f32[4] parameter(0)\n";
+  const std::string buffer = "= f32[4] custom-call(), custom_call_target=\"AllocateBuffer\"\n";
+  const std::string given = module_text(x + "  ROOT r = f32[4] copy(x)\n", 1);
+  const auto plus = [&](const std::string& lines) {
+    return module_text(
+        x + "  a " + buffer + "  b " + buffer + lines + "  ROOT r = f32[4] add(x, d)\n", 1);
+  };
+  const std::string of_two = plus("  d = f32[4] subtract(a, b)\n");
+  const std::string of_one = plus("  d = f32[4] subtract(a, a)\n");
+  CHECK(verdicts(given, of_two) == "unknown; invalid value");
+  CHECK(is_certified_different(given, of_two));
+  CHECK_FALSE(is_certified(given, of_two));
+  CHECK(verdicts(given, of_one) == "valid; valid");
+  CHECK(is_certified(given, of_one));
+  // For some contents the module before is what the other one is.
+  CHECK(verdicts(of_two, given) == "unknown; unknown");
+  CHECK_FALSE(is_certified_different(of_two, given));
+  CHECK(verdicts(of_two, plus("  d = f32[4] multiply(a, b)\n")) == "unknown; unknown");
+  CHECK(verdicts(of_two, of_two) == "unknown; valid");
+  // Other contents in every iteration.
+  const auto in_a_loop = [&](const std::string& sum) {
+    std::string text =
+        module_text(x + "  a " + buffer +
+                        "  z = s32[] constant(0)\n"
+                        "  t = (s32[], f32[4], f32[4]) tuple(z, a, x)\n"
+                        "  w = (s32[], f32[4], f32[4]) while(t), condition=goes_on, body=step\n"
+                        "  ROOT r = f32[4] get-tuple-element(w), index=2\n",
+                    1);
+    const std::string loop =
+        "goes_on {\n  s = (s32[], f32[4], f32[4]) parameter(0)\n"
+        "  i = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(2)\n"
+        "  ROOT c = pred[] compare(i, n), direction=LT\n}\n\n"
+        "step {\n  s = (s32[], f32[4], f32[4]) parameter(0)\n"
+        "  i = s32[] get-tuple-element(s), index=0\n  o = s32[] constant(1)\n"
+        "  k = s32[] add(i, o)\n  p = f32[4] get-tuple-element(s), index=1\n"
+        "  q = f32[4] get-tuple-element(s), index=2\n  b " +
+        buffer + sum +
+        "  y = f32[4] add(q, d)\n  ROOT u = (s32[], f32[4], f32[4]) tuple(k, b, y)\n}\n\n";
+    return text.insert(text.find("ENTRY"), loop);
+  };
+  CHECK(verdicts(given, in_a_loop("  d = f32[4] subtract(b, b)\n")) == "unknown; valid");
+  CHECK(verdicts(given, in_a_loop("  d = f32[4] subtract(b, p)\n")) == "unknown; invalid value");
+}
+
+TEST_CASE("memory of a module that is not partitioned is not that of every device") {
+  const auto compare = [](const std::string& factor) {
+    const std::string lines =
+        "  a = f32[4] custom-call(), custom_call_target=\"AllocateBuffer\"\n"
+        "  o = f32[] constant(1)\n  b = f32[4] broadcast(o), dimensions={}\n" +
+        factor;
+    const std::string before =
+        before_text("  x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n" + lines +
+                    "  ROOT r = f32[4] multiply(x, f)\n");
+    const std::string after = after_text(
+        "  x = f32[2] parameter(0)\n"
+        "  g = f32[4] all-gather(x), channel_id=1, replica_groups={{0,1}}, dimensions={0}, "
+        "use_global_device_ids=true\n" +
+        lines + "  ROOT r = f32[4] multiply(g, f)\n");
+    return compared(before, after).outcome;
+  };
+  CHECK(compare("  f = f32[4] copy(b)\n") == Outcome::Established);
+  CHECK(compare("  f = f32[4] copy(a)\n") == Outcome::Undecided);
+  CHECK(compare("  s = f32[4] subtract(a, a)\n  f = f32[4] add(s, b)\n") == Outcome::Established);
+}
+
 }  // namespace p2::hlo

@@ -22,9 +22,10 @@ auto RandomInterpretation::run(const Module& module, Form form, bool is_before,
                                const Run::Observer& observer) -> PerDevice {
   Run run(module, is_before ? 1 : 2, devices_, algebra_, work_);
   run.observe(observer);
-  return run.run(
-      interpreter::Inputs(devices_, relation_)
-          .of(algebra_, module, form, interpreter::kDraws[0], interpreter::kFirstSeed, work_));
+  const interpreter::Inputs inputs(devices_, relation_);
+  const interpreter::Draw& draw = interpreter::kDraws[0];
+  run.fill_memory(inputs.memory(algebra_, form, draw, interpreter::kFirstSeed));
+  return run.run(inputs.of(algebra_, module, form, draw, interpreter::kFirstSeed, work_));
 }
 
 interpreter::Term RandomInterpretation::combine(Reducer reducer, ElementType type,

@@ -28,6 +28,7 @@
 #include "engine/hlo/interpreter/expressions.h"
 #include "engine/hlo/interpreter/interpreter.h"
 #include "engine/hlo/interpreter/numbers.h"
+#include "engine/hlo/operations.h"
 #include "engine/hlo/sharding.h"
 
 namespace p2::hlo {
@@ -271,10 +272,16 @@ class ExecutionComparison {
     const Inputs inputs(devices_, relation_, given_);
     Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
     run.observe(observer);
+    if (A::kSymbolic || (!is_before && draws_memory()))
+      run.fill_memory(inputs.memory(arithmetic, form, draw, seed));
     auto values = run.run(inputs.of(arithmetic, module, form, draw, seed, work));
     for (const Instruction* each : run.opaque_instructions()) opaque.insert({is_before, each});
     return values;
   }
+
+  /// Whether numbers are drawn for what memory contains that nobody has written to: where the
+  /// module before may depend on it, another result refutes nothing.
+  bool draws_memory() const { return !allocates_memory(before_) && allocates_memory(after_); }
 
   /// Refutes by execution on drawn numbers, and on numbers near those of a solver.
   void confirm(const interpreter::OutputExpressions& all, const SolverAnswer& candidate) {
@@ -317,13 +324,15 @@ class ExecutionComparison {
 
   void execute_on_numbers(const Draw& draw, std::uint64_t seed) {
     Numbers numbers;
+    const std::string others =
+        draws_memory() ? "; memory that nobody has written to contains such numbers, too" : "";
     visit_numbers(numbers, draw, seed, [&](const ComparedElement& element, double largest) {
       const bool is_infinite = std::isinf(element.before.error) || std::isinf(element.after.error);
       met_infinite_errors_ = met_infinite_errors_ || is_infinite;
       if (!differ(element.before, element.after, element.type, largest, draw)) return true;
       if (is_infinite && rounded_difference_) return true;
       Difference difference = interpreter::difference_of(element, devices_.partitions, draw, seed,
-                                                         interpreter::given_text(given_));
+                                                         interpreter::given_text(given_) + others);
       if (is_infinite) {
         difference.may_be_rounding = true;
         rounded_difference_ = std::move(difference);

@@ -72,6 +72,9 @@ typename A::Cell combined(A& arithmetic, Reducer reducer, ElementType type,
 /// The first key of what a device has in an input and no tensor's piece covers.
 constexpr std::uint64_t kOwnElement = std::numeric_limits<std::uint64_t>::max();
 
+/// What is added to the numbers of arrays in memory, which are no inputs.
+constexpr std::uint64_t kMemory = std::uint64_t{1} << 32U;
+
 /// Numbers of inputs, by their keys.
 using GivenInputs = std::map<std::vector<std::uint64_t>, Scalar>;
 
@@ -120,6 +123,17 @@ class Inputs {
       all.push_back(std::move(values));
     }
     return all;
+  }
+
+  /// What memory contains that nobody has written to, as an input that every device has for itself.
+  template <typename A>
+  typename Interpreter<A>::Memory memory(A& arithmetic, Form form, const Draw& draw,
+                                         std::uint64_t seed) const {
+    return [&arithmetic, form, draw, seed, this](std::uint64_t array, std::uint64_t element,
+                                                 std::uint32_t device, ElementType type) {
+      const std::uint64_t holder = form == Form::Global ? kNone : device;
+      return value(arithmetic, {kOwnElement, kMemory + array, element, holder}, type, draw, seed);
+    };
   }
 
  private:

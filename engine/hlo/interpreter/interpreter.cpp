@@ -453,7 +453,30 @@ auto Interpreter<A>::execute_custom_call(const Instruction& instruction, const O
     }
     return execute_locally(instruction, operands, active);
   }
+  if (allocates_memory(instruction) && !instruction.shape.is_tuple) {
+    return allocated(instruction, active);
+  }
   return execute_opaque(instruction, operands, active);
+}
+
+template <typename A>
+auto Interpreter<A>::allocated(const Instruction& instruction, const Active& active) -> PerDevice {
+  const ArrayShape& shape = instruction.shape.array;
+  const auto size = static_cast<std::uint64_t>(shape.elements());
+  const std::uint64_t number = allocated_arrays_++;
+  PerDevice results(active.size());
+  for (std::uint32_t device = 0; device < active.size(); ++device) {
+    if (!active[device]) continue;
+    work_.spend(size, size * sizeof(Cell));
+    std::vector<Cell> cells;
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const std::uint64_t own = Algebra::hash(Algebra::hash(number_, number), device);
+      cells.push_back(memory_ ? memory_(number, i, device, shape.type)
+                              : arithmetic_.arbitrary(Algebra::hash(own, i), shape.type));
+    }
+    results[device] = std::make_shared<const Tree>(local_.array(shape, std::move(cells), {}));
+  }
+  return results;
 }
 
 template <typename A>

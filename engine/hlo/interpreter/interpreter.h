@@ -94,6 +94,11 @@ class Interpreter {
   /// IllFormed for illegal groups, LimitReached.
   PerDevice run(const std::vector<PerDevice>& parameters);
   void observe(Observer observer) { observer_ = std::move(observer); }
+  /// What memory contains that nobody has written to: elements of the arrays that are allocated, by
+  /// their number in the order of execution. Without this they are arbitrary.
+  using Memory = std::function<Cell(std::uint64_t array, std::uint64_t element,
+                                    std::uint32_t device, ElementType type)>;
+  void fill_memory(Memory memory) { memory_ = std::move(memory); }
 
   /// The instructions that were uninterpreted functions or arbitrary, in the order of execution.
   const std::vector<const Instruction*>& opaque_instructions() const {
@@ -118,6 +123,7 @@ class Interpreter {
                                 const Active& active, int depth);
   PerDevice execute_custom_call(const Instruction& instruction, const Operands& operands,
                                 const Active& active);
+  PerDevice allocated(const Instruction& instruction, const Active& active);
   /// An uninterpreted function of the device and the operands of all devices.
   PerDevice execute_opaque(const Instruction& instruction, const Operands& operands,
                            const Active& active);
@@ -153,6 +159,8 @@ class Interpreter {
   const Computation* current_ = nullptr;
   std::map<std::uint32_t, std::vector<std::uint32_t>> last_uses_;
   Observer observer_;
+  Memory memory_;
+  std::uint64_t allocated_arrays_ = 0;
 };
 
 }  // namespace p2::hlo::interpreter

@@ -184,8 +184,9 @@ class Comparison {
     };
     return "element " + Json(index).dump() + " of output " + std::to_string(output) +
            " on device " + std::to_string(device) + " is " + value(found->before) + " before and " +
-           value(found->after) + " after, for inputs drawn in way " + run["draw"].dump() +
-           " with seed " + run["seed"].dump();
+           value(found->after) + " after, for inputs" +
+           (draws_memory() ? " and memory that nobody has written to" : "") + " drawn in way " +
+           run["draw"].dump() + " with seed " + run["seed"].dump();
   }
 
   /// The first element that differs in the first run that has one, as run.json names it; null if
@@ -217,7 +218,7 @@ class Comparison {
 
   /// Elements whose values differ beyond rounding, for inputs that are drawn.
   std::vector<Pair> differences(std::uint32_t draw, std::uint32_t seed) {
-    const auto numbers = make_numbers(draw, seed);
+    const auto numbers = make_numbers(draw, seed, draws_memory());
     const auto [before, after] = execute(*numbers);
     const double tolerance = has_narrow_constants_ ? 5e-2 : 1e-3;
     std::map<std::size_t, double> scales;
@@ -242,6 +243,17 @@ class Comparison {
              !(std::fabs(pair.before.low - pair.after.low) > tolerance / 10 * scales[pair.output]);
     });
     return pairs;
+  }
+
+  static bool allocates_memory(const Module& module) {
+    return std::ranges::any_of(module.computations, [](const auto& computation) {
+      return std::ranges::any_of(computation.second.instructions, &Instruction::allocates_memory);
+    });
+  }
+
+  /// What the module before is for some contents of memory, that after may be for others.
+  bool draws_memory() const {
+    return !allocates_memory(modules_[0]) && allocates_memory(modules_[1]);
   }
 
   /// A name stands for the elements of one constant.

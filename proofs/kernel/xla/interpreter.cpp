@@ -613,12 +613,12 @@ Value Interpreter::custom(const Computation& computation, const Instruction& ins
   const bool is_cut = target == "SPMDFullToShardShape" || target == "xla.sdy.GlobalToLocalShape";
   const bool is_joined = target == "SPMDShardToFullShape" || target == "xla.sdy.LocalToGlobalShape";
   if (is_cut || is_joined) return manual(computation, instruction, operands, is_cut);
-  if (target == "AllocateBuffer" && !instruction.shape.is_tuple) {
+  if (instruction.allocates_memory() && !instruction.shape.is_tuple) {
     return everywhere(
         {},
         [&](std::size_t, const Tensors&) {
           return filled(instruction.shape, [&](const Index&) {
-            return arithmetic_.arbitrary(instruction.shape.type);
+            return arithmetic_.unwritten(instruction.shape.type);
           });
         },
         true);

@@ -133,6 +133,8 @@ class Arithmetic {
   virtual Cell apply(const Elementwise& operation, Cells operands) = 0;
   /// What may be anything, and is equal to nothing else.
   virtual Cell arbitrary(const Type& type) = 0;
+  /// What memory contains that nobody has written to, again whenever it is asked for.
+  virtual Cell unwritten(const Type& type) { return arbitrary(type); }
   /// A function of which nothing is known but its name.
   virtual Cell function(std::string_view name, Cells operands, const Type& type) = 0;
   /// The choice whose number `index` is, clamped to those that exist.
@@ -144,9 +146,11 @@ class Arithmetic {
 std::unique_ptr<Arithmetic> make_terms(std::uint64_t first, std::uint64_t second);
 
 /// Real numbers in double precision, integers that wrap around in their types. Inputs are drawn by
-/// `seed`, in the way `draw` (docs/certificates.md).
+/// `seed`, in the way `draw` (docs/certificates.md), and with `draws_memory` so is what memory
+/// contains that nobody has written to.
 constexpr std::uint32_t kDraws = 5;
-std::unique_ptr<Arithmetic> make_numbers(std::uint32_t draw, std::uint64_t seed);
+std::unique_ptr<Arithmetic> make_numbers(std::uint32_t draw, std::uint64_t seed,
+                                         bool draws_memory = false);
 
 /// The integer of a type that is `value` modulo 2^bits.
 std::int64_t wrapped(std::uint64_t value, const Type& type);

@@ -114,6 +114,11 @@ std::int64_t Instruction::number(const std::string& key, std::int64_t otherwise)
   return found == attributes.end() ? otherwise : integer(found->second);
 }
 
+bool Instruction::allocates_memory() const {
+  return opcode == "custom-call" && has("custom_call_target") &&
+         attribute("custom_call_target") == "\"AllocateBuffer\"";
+}
+
 std::int64_t integer(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -95,6 +95,8 @@ struct Instruction {
   /// `{1,2}` or `1,2`; empty where it is absent.
   Index numbers(const std::string& key) const;
   std::int64_t number(const std::string& key, std::int64_t otherwise) const;
+  /// Whether it makes an array in memory that nobody has written to.
+  bool allocates_memory() const;
 };
 
 struct Computation {

@@ -163,7 +163,8 @@ constexpr Draw kHow[kDraws] = {
 
 class Numbers : public Arithmetic {
  public:
-  Numbers(std::uint32_t draw, std::uint64_t seed) : draw_(kHow[draw]), seed_(seed) {}
+  Numbers(std::uint32_t draw, std::uint64_t seed, bool draws_memory)
+      : draw_(kHow[draw]), seed_(seed), draws_memory_(draws_memory) {}
 
   Cell input(std::span<const std::uint64_t> keys, const Type& type) override {
     Hash hash(seed_, 0);
@@ -234,6 +235,10 @@ class Numbers : public Arithmetic {
     cell.nan = true;
     return cell;
   }
+  Cell unwritten(const Type& type) override {
+    const std::uint64_t keys[] = {~std::uint64_t{0}, unwritten_++};
+    return draws_memory_ ? input(keys, type) : arbitrary(type);
+  }
   Cell function(std::string_view /*name*/, Cells /*operands*/, const Type& type) override {
     return arbitrary(type);
   }
@@ -247,6 +252,8 @@ class Numbers : public Arithmetic {
  private:
   Draw draw_;
   std::uint64_t seed_;
+  bool draws_memory_;
+  std::uint64_t unwritten_ = 0;
 };
 
 }  // namespace
@@ -474,8 +481,9 @@ double real_literal(std::string_view text, const Type& type) {
   return value;
 }
 
-std::unique_ptr<Arithmetic> make_numbers(std::uint32_t draw, std::uint64_t seed) {
-  return std::make_unique<Numbers>(draw, seed);
+std::unique_ptr<Arithmetic> make_numbers(std::uint32_t draw, std::uint64_t seed,
+                                         bool draws_memory) {
+  return std::make_unique<Numbers>(draw, seed, draws_memory);
 }
 
 std::optional<Op> op_called(const std::string& opcode) {

@@ -268,9 +268,7 @@ class Flattening {
       return of(flat_.module.called(instruction.attribute(key)), copied());
     }
     const bool is_array = !shape.is_tuple && shape.type.name != "token";
-    if (opcode == "custom-call" && is_array && operands.empty() &&
-        instruction.has("custom_call_target") &&
-        instruction.attribute("custom_call_target") == "\"AllocateBuffer\"") {
+    if (is_array && operands.empty() && instruction.allocates_memory()) {
       const std::size_t reserved = leaves(computation, instruction, shape).node.value();
       leaves(computation, instruction, shape);
       const Tree buffer = leaves(computation, instruction, shape);
