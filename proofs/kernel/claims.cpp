@@ -111,7 +111,7 @@ void compare_question(const std::string& claim, const Json& statement, const Jso
   compare(whole ? statement : statement[statement_files(claim)[0]], question, "");
 }
 
-std::string digest_of(const Json& statement) { return sha256(statement.dump()).substr(0, 12); }
+std::string digest_of(const Json& statement) { return sha256(json_text(statement)).substr(0, 12); }
 
 }  // namespace
 

@@ -12,69 +12,7 @@ namespace {
   malformed(value.dump(-1, ' ', true).substr(0, 60) + " is not " + expected);
 }
 
-constexpr std::size_t kMaxNesting = 10;
-
-/// Builds values in one pass and refuses what they do not show: a key twice, and how deep they are.
-/// (A callback of Json::parse would see it, too, but looks through a list after every object in
-/// it.)
-class JsonReader final : public nlohmann::json_sax<Json> {
- public:
-  explicit JsonReader(std::string name) : name_(std::move(name)) {}
-  Json take() { return std::move(root_); }
-
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
-  bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
-  bool string(string_t& value) override { return add(std::move(value)); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool end_object() override { return open_.pop_back(), true; }
-  bool start_array(std::size_t) override { return open(Json::array()); }
-  bool end_array() override { return open_.pop_back(), true; }
-  bool key(string_t& key) override {
-    auto& object = open_.back()->get_ref<Json::object_t&>();
-    const auto [found, is_new] = object.emplace(std::move(key), nullptr);
-    if (!is_new) malformed(name_ + ": duplicate key");
-    next_ = &found->second;
-    return true;
-  }
-  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
-    malformed(name_ + " is not JSON");
-  }
-
- private:
-  /// The place of the next value: of a key, in a list, or the root.
-  bool add(Json value) {
-    if (open_.empty()) next_ = &root_;
-    if (!open_.empty() && open_.back()->is_array())
-      next_ = &open_.back()->get_ref<List&>().emplace_back();
-    *next_ = std::move(value);
-    return true;
-  }
-  bool open(Json empty) {
-    if (open_.size() > kMaxNesting) malformed(name_ + ": nested too deeply");
-    add(std::move(empty));
-    open_.push_back(next_);
-    return true;
-  }
-
-  std::string name_;
-  Json root_;
-  std::vector<Json*> open_;  ///< the lists and objects that are not complete yet
-  Json* next_ = nullptr;
-};
-
 }  // namespace
-
-Json parse_json(const Files& files, const std::string& name) {
-  const std::string& bytes = files.at(name);
-  if (bytes.size() > kLargestJson) malformed(name + " is too large");
-  JsonReader reader(name);
-  Json::sax_parse(bytes, &reader);
-  return reader.take();
-}
 
 void expect_keys(const Json& value, const std::vector<std::string>& keys) {
   const auto has = [&](const std::string& key) { return value.contains(key); };
@@ -133,9 +71,9 @@ std::string hexadecimal(std::uint32_t number) {
   return digits;
 }
 
-/// How many bytes the character at the begin of `text` has, and its number; none where the bytes
-/// are no UTF-8 (RFC 3629: no longer than needed, below 0x110000).
-std::pair<std::size_t, std::uint32_t> decode(std::string_view text) {
+}  // namespace
+
+std::pair<std::size_t, std::uint32_t> decode_utf8(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const auto ones = static_cast<std::size_t>(std::countl_one(byte(0)));
   if (ones == 0) return {1, byte(0)};
@@ -150,12 +88,10 @@ std::pair<std::size_t, std::uint32_t> decode(std::string_view text) {
                                                 : std::pair(ones, code);
 }
 
-}  // namespace
-
 std::string printable(std::string_view text) {
   std::string line;
   while (!text.empty()) {
-    const auto [length, code] = decode(text);
+    const auto [length, code] = decode_utf8(text);
     const auto inside = [code = code](const auto& range) {
       return range[0] <= code && code <= range[1];
     };

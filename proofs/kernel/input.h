@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -15,6 +17,10 @@ namespace p2::kernel {
 /// `text` as a part of one line. Characters that end a line, steer a terminal, turn the direction
 /// of text or cannot be seen are written \u{HEX}, bytes that are no UTF-8 \xHH, and a backslash \\.
 std::string printable(std::string_view text);
+
+/// How many bytes the character at the begin of `text` has, and its number; none where the bytes
+/// are no UTF-8 (RFC 3629: no longer than needed, below 0x110000).
+std::pair<std::size_t, std::uint32_t> decode_utf8(std::string_view text);
 
 /// `1 step`, `2 steps`.
 std::string counted(std::size_t number, const std::string& what);
@@ -62,6 +68,8 @@ constexpr std::size_t kLargestJson = std::size_t{64} << 20U;
 // Every function below throws an CheckFailure (NotACertificate) at what is not as it says.
 /// One file of at most kLargestJson bytes: nested at most 8 deep, no key twice in one object.
 Json parse_json(const Files& files, const std::string& name);
+/// The text of a value: without spaces, keys sorted.
+std::string json_text(const Json& value);
 /// An object with exactly these keys.
 void expect_keys(const Json& value, const std::vector<std::string>& keys);
 const List& as_list(const Json& value);

@@ -47,10 +47,10 @@ std::size_t checker_lines(Counts counts) {
 }  // namespace
 
 TEST_CASE(
-    "p2-check is small enough to be read: under 1,860 lines for programs, 450 for their costs, 420 "
+    "p2-check is small enough to be read: under 2,020 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
     "one-sided "
-    "plans, in JSON and in text, and algorithms of MSCCL, 5,750 for executing modules of XLA, "
+    "plans, in JSON and in text, and algorithms of MSCCL, 5,780 for executing modules of XLA, "
     "9,160 for "
     "their relation at every node, 1,210 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
@@ -83,8 +83,8 @@ TEST_CASE(
   // 180 are for bounds that hold for small inputs only, for infinities, for calls, and for types
   // and sizes of moves, 80 for elements named behind tuples and for constants stated exactly,
   // 130 for shardings by meshes and for parts that are manual over some axes only, 100 for lines
-  // that are read once where they are written alike.
-  CHECK(checker_lines(modules) < 5750);
+  // that are read once where they are written alike, 20 for memory that nobody has written to.
+  CHECK(checker_lines(modules) < 5780);
   CHECK(checker_lines(relations) > 1000);
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
   // for all-to-alls, and for manual parts, in which every device has tensors of its own.
@@ -125,8 +125,9 @@ TEST_CASE(
   // some choices.
   CHECK(checker_lines(sizes) < 1060);
   CHECK(checker_lines(programs) > 500);
-  // 50 lines are for the instructions that processors have for SHA-256.
-  CHECK(checker_lines(programs) < 1860);
+  // 50 lines are for the instructions that processors have for SHA-256, 190 for reading and writing
+  // JSON.
+  CHECK(checker_lines(programs) < 2020);
 }
 
 TEST_CASE("p2-check includes its own code, the standard library and the JSON reader only") {
