@@ -111,7 +111,11 @@ void compare_question(const std::string& claim, const Json& statement, const Jso
   compare(whole ? statement : statement[statement_files(claim)[0]], question, "");
 }
 
-std::string digest_of(const Json& statement) { return sha256(json_text(statement)).substr(0, 12); }
+std::string digest_of(const Json& statement, const std::string& claim, const Files& files) {
+  std::size_t size = 0;
+  for (const std::string& name : statement_files(claim)) size += files.at(name).size() + 64;
+  return sha256(json_text(statement, size)).substr(0, 12);
+}
 
 }  // namespace
 
@@ -122,7 +126,7 @@ std::string check_claim(const std::string& claim, const Files& files,
   const Json statement = statement_of(claim, files);
   if (question) compare_question(claim, statement, asked);
   const std::string words = kind_of(claim).judge(claim, statement, files);
-  return words + ", claim " + digest_of(statement);
+  return words + ", claim " + digest_of(statement, claim, files);
 }
 
 }  // namespace p2::kernel
@@ -134,7 +138,7 @@ std::vector<std::string> statement_files(const std::string& claim) {
 }
 
 std::string claim_digest(const std::string& claim, const kernel::Files& files) {
-  return kernel::digest_of(kernel::statement_of(claim, files));
+  return kernel::digest_of(kernel::statement_of(claim, files), claim, files);
 }
 
 }  // namespace p2

@@ -61,12 +61,15 @@ class JsonReader {
 
   /// `depth`: how many lists and objects it stands in.
   Json value(std::size_t depth) {
+    skip_spaces();
+    const char first = left_.empty() ? '\0' : left_[0];
+    if (first == '-' || ('0' <= first && first <= '9')) return number();
     if (accept("\"")) return string();
     if (accept("null")) return nullptr;
     if (accept("true")) return true;
     if (accept("false")) return false;
     const bool is_list = accept("[");
-    if (!is_list && !accept("{")) return number();
+    if (!is_list && !accept("{")) fail();
     if (depth > kMaxNesting) malformed(name_ + ": nested too deeply");
     return is_list ? list(depth + 1) : object(depth + 1);
   }
@@ -127,6 +130,7 @@ class JsonReader {
   /// After the quote that begins it.
   std::string string() {
     std::string text;
+    text.reserve(size_of_string());
     while (true) {
       const std::size_t plain = plain_characters(left_);
       text += left_.substr(0, plain);
@@ -142,6 +146,13 @@ class JsonReader {
       text += left_.substr(0, length);
       left_.remove_prefix(length);
     }
+  }
+  /// At most the size of what is left of a string, unless it ends with a backslash.
+  std::size_t size_of_string() const {
+    std::size_t end = left_.find('"');
+    while (end != std::string_view::npos && end > 0 && left_[end - 1] == '\\')
+      end = left_.find('"', end + 1);
+    return std::min(end, left_.size());
   }
   bool accept_next(char c) {
     if (!left_.starts_with(c)) return false;
@@ -240,8 +251,9 @@ Json parse_json(const Files& files, const std::string& name) {
   return JsonReader(bytes, name).read();
 }
 
-std::string json_text(const Json& value) {
+std::string json_text(const Json& value, std::size_t size) {
   std::string text;
+  text.reserve(size);
   write(value, text);
   return text;
 }

@@ -47,7 +47,7 @@ std::size_t checker_lines(Counts counts) {
 }  // namespace
 
 TEST_CASE(
-    "p2-check is small enough to be read: under 2,020 lines for programs, 450 for their costs, 420 "
+    "p2-check is small enough to be read: under 2,040 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
     "one-sided "
     "plans, in JSON and in text, and algorithms of MSCCL, 5,780 for executing modules of XLA, "
@@ -127,7 +127,7 @@ TEST_CASE(
   CHECK(checker_lines(programs) > 500);
   // 50 lines are for the instructions that processors have for SHA-256, 190 for reading and writing
   // JSON.
-  CHECK(checker_lines(programs) < 2020);
+  CHECK(checker_lines(programs) < 2040);
 }
 
 TEST_CASE("p2-check includes its own code, the standard library and the JSON reader only") {

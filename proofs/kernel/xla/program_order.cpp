@@ -20,7 +20,7 @@ void Programs::require_progress(Budget& budget) const {
   std::vector<std::uint32_t> waiting(meetings_.size(), kNobody);
   std::vector<std::uint32_t> other(program_of_.size(), kNobody);
   std::vector<std::size_t> next(program_of_.size(), 0);
-  std::vector<bool> has_come(program_of_.size(), false);  // to the collective that is next
+  std::vector<char> has_come(program_of_.size(), 0);  // to the collective that is next
   std::vector<std::uint32_t> ready;
   for (auto device = static_cast<std::uint32_t>(program_of_.size()); device-- > 0;)
     ready.push_back(device);
@@ -53,9 +53,9 @@ void Programs::require_progress(Budget& budget) const {
       if (step.kind != Kind::ReceiveDone) wake(message.waiting);
       return true;
     }
-    if (step.kind != Kind::Done && !has_come[device]) {
+    if (step.kind != Kind::Done && has_come[device] == 0) {
       come(number);
-      has_come[device] = true;
+      has_come[device] = 1;
     }
     if (step.kind != Kind::Start && missing.at(number) != 0) {
       other[device] = waiting[number];
@@ -68,11 +68,12 @@ void Programs::require_progress(Budget& budget) const {
     const std::uint32_t device = ready.back();
     ready.pop_back();
     const std::vector<Step>& steps = steps_[program_of_[device]];
+    const std::size_t begin = next[device];
     while (next[device] < steps.size() && execute(device, steps[next[device]])) {
-      budget.spend(1);
       ++next[device];
-      has_come[device] = false;
+      has_come[device] = 0;
     }
+    budget.spend(next[device] - begin);
     if (next[device] == steps.size()) {
       ++done;
       ++next[device];

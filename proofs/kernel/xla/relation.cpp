@@ -81,7 +81,7 @@ std::vector<Value> known_numbers(const FlatModule& flat, Interpreter& interprete
     if (!(shape.type.is_integer() || shape.type.is_boolean()) || shape.elements() > most ||
         shape.elements() < 1 || node.promises())
       continue;
-    const std::string& opcode = node.instruction->opcode;
+    const std::string_view opcode = node.instruction->opcode;
     const bool is_id = opcode == "partition-id" || opcode == "replica-id";
     const bool has_operands =
         std::all_of(node.operands.begin(), node.operands.end(),

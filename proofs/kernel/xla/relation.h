@@ -220,7 +220,8 @@ class Places {
   std::size_t identity(std::int64_t size);
   /// Ascending in the array, within its bounds and those of the whole, joined where they touch.
   std::size_t segments(std::int64_t size, std::int64_t whole, std::vector<Segments> devices);
-  /// Of every device the elements from `starts` on, moved by `shift` in the whole.
+  /// Of every device the elements from its start on, or of all from one, moved by `shift` in the
+  /// whole.
   std::size_t sliced(std::size_t place, const Index& starts, std::int64_t size, std::int64_t shift,
                      std::int64_t whole);
   /// Of places that are not free, one array after the other: of one tensor, or of tensors of which

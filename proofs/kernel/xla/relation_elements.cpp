@@ -193,7 +193,7 @@ void Tensors::take_as_finite(std::size_t number) {
 /// An infinite element may be above zero, and one that is no number is not zero.
 Tensors::Sign Tensors::sign_made(const Tensor& tensor) const {
   if (tensor.kind != "float") return Sign::Any;
-  const std::string& opcode = tensor.form.opcode;
+  const std::string_view opcode = tensor.form.opcode;
   const auto sign = [&](std::size_t operand) { return signs_[tensor.operands[operand]]; };
   if (opcode == "constant") {
     const bool is_one = tensor.sizes.empty() && !tensor.form.text.starts_with("of the name ") &&
@@ -223,7 +223,7 @@ bool Tensors::makes_finite(const Tensor& tensor) const {
       "gather",  "logistic", "maximum",  "minimum",   "multiply",      "negate",
       "not",     "or",       "pad",      "reshape",   "reverse",       "select",
       "sine",    "slice",    "subtract", "tanh",      "transpose",     "xor"};
-  const std::string& opcode = tensor.form.opcode;
+  const std::string_view opcode = tensor.form.opcode;
   if (kAlways.contains(opcode)) return true;
   if (opcode == "constant")
     return tensor.form.text.find("inf") == std::string::npos &&
@@ -291,7 +291,7 @@ bool Tensors::is_neutral(std::string_view by, std::size_t number) const {
 /// x + 0, x − 0, max(x, −∞) and others are x; so is a choice of true where x and false elsewhere.
 std::optional<std::size_t> Tensors::operand_alone(const Form& form,
                                                   const std::vector<std::size_t>& operands) {
-  const std::string& opcode = form.opcode;
+  const std::string_view opcode = form.opcode;
   if (opcode == "select") {
     const bool is_truth =
         at(operands[1]).kind == "pred" && integer(operands[1]) == 1 && integer(operands[2]) == 0;

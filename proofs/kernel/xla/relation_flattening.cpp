@@ -381,7 +381,7 @@ class Flattening {
 
   /// What a compiler expanded into this instruction and others, made by nodes that `adding` adds.
   std::optional<std::size_t> expressed(const Node& node, const AddNode& adding) {
-    const std::string& opcode = node.instruction->opcode;
+    const std::string_view opcode = node.instruction->opcode;
     if (opcode == "scatter" || opcode == "select-and-scatter") {
       if (const auto selected = add_selecting_scatter(flat_, node, adding)) return selected;
     }

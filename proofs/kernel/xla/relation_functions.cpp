@@ -21,7 +21,7 @@ struct IndependentDimension {
 std::vector<IndependentDimension> independent_dimensions(const Node& node,
                                                          const std::vector<Index>& operands) {
   const Instruction& instruction = *node.instruction;
-  const std::string& opcode = instruction.opcode;
+  const std::string_view opcode = instruction.opcode;
   const std::size_t rank = operands.at(0).size();
   std::vector<IndependentDimension> all;
   const auto add = [&](std::size_t dimension, std::size_t result, std::size_t first_operands) {

@@ -82,7 +82,7 @@ bool is_empty(const Index& sizes) {
 /// and transposes.
 Tensors::Moved Tensors::moved(std::size_t number) const {
   const Tensor& tensor = at(number);
-  const std::string& opcode = tensor.form.opcode;
+  const std::string_view opcode = tensor.form.opcode;
   if ((opcode == "transpose" || opcode == "reshape") && !is_empty(tensor.sizes)) {
     Moved moved = this->moved(tensor.operands[0]);
     if (auto dimensions = moved_by(tensor.form, moved.dimensions))
@@ -513,7 +513,7 @@ std::optional<std::size_t> Tensors::padded(const Form& form,
     return x ? make({"pad", "", {std::move(low), std::move(high), none}}, {*x, number}, kind)
              : std::nullopt;
   };
-  const std::string& opcode = form.opcode;
+  const std::string_view opcode = form.opcode;
   if (opcode == "concatenate" && operands.size() > 1) {
     const auto along = static_cast<std::size_t>(form.numbers[0][0]);
     const auto splat = [&](std::size_t number) -> std::optional<std::size_t> {

@@ -148,7 +148,7 @@ std::optional<Fact> RelatedModules::of_shares(std::size_t number, const Facts& f
     auto result = collective(node, *facts[0]);
     return result && result->share ? settled(std::move(*result)) : result;
   }
-  const std::string& opcode = node.instruction->opcode;
+  const std::string_view opcode = node.instruction->opcode;
   if (opcode == "add" && facts.size() == 2 && facts[0]->share && facts[1]->share) {
     // The same sum of the same tensors, of which each has others.
     const auto& [a, b] = std::tie(*facts[0], *facts[1]);

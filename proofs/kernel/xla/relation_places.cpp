@@ -75,12 +75,12 @@ std::size_t Places::sliced(std::size_t place, const Index& starts, std::int64_t 
   const Place& old = at(place);
   std::vector<Segments> devices(devices_);
   for (std::size_t device = 0; device < devices_; ++device) {
+    const std::int64_t start = starts.at(starts.size() == 1 ? 0 : device);
     for (const Segment& each : old.devices[device]) {
       // Inside of the slice, and of the whole tensor.
-      const std::int64_t moved = each.of - each.at + starts[device] + shift;
-      const std::int64_t begin = std::max({each.at - starts[device], std::int64_t{0}, -moved});
-      const std::int64_t end =
-          std::min({each.at + each.size - starts[device], size, whole - moved});
+      const std::int64_t moved = each.of - each.at + start + shift;
+      const std::int64_t begin = std::max({each.at - start, std::int64_t{0}, -moved});
+      const std::int64_t end = std::min({each.at + each.size - start, size, whole - moved});
       if (begin < end) devices[device].push_back({begin, begin + moved, end - begin});
     }
   }
@@ -396,7 +396,7 @@ const Communication* RelatedModules::communication(const Node& node) {
 std::optional<Fact> RelatedModules::communicated(Places& places, const Communication& communication,
                                                  const Node& node, const Fact& fact) const {
   const Instruction& instruction = *node.instruction;
-  const std::string& opcode = communication.opcode;
+  const std::string_view opcode = communication.opcode;
   const auto& groups = communication.groups;
   Fact result{0, fact.tensor, fact.places, {}};
   Index own;

@@ -120,19 +120,19 @@ std::optional<Fact> RelatedModules::rule_of(std::size_t number, const Facts& fac
       if (xla::sizes_of(*own, operands) != node.shape.sizes) return std::nullopt;
     }
     const Form& form = own ? *own : *local_.forms[number];
-    const std::string& opcode = form.opcode;
+    const std::string_view opcode = form.opcode;
     const bool has_view =
         std::any_of(facts.begin(), facts.end(), [](const Fact* fact) { return fact->view; });
     if (is_choice) {
       if (!has_view) result = chosen(node, facts);
     } else if (has_view) {
       if (facts.size() == node.operands.size()) result = viewed(node, form, facts, hint);
-    } else if (facts.size() == 1 && node.operands.size() == 2 && op_called(opcode)) {
+    } else if (facts.size() == 1 && node.operands.size() == 2 && op_called(form.opcode)) {
       result = by_number(node, form, *facts[0]);
     } else if (opcode == "dynamic-slice" && facts.size() == 1 && node.operands.size() > 1) {
       result = dynamic(node, form, facts);
     } else if (facts.size() == node.operands.size()) {
-      if (op_called(opcode))
+      if (op_called(form.opcode))
         result = elementwise(node, form, facts);
       else if (opcode == "dot")
         result = dot(node, form, facts);
@@ -188,7 +188,7 @@ std::optional<Fact> RelatedModules::same(const Node& node, const Form& form, con
 
 std::optional<Fact> RelatedModules::elementwise(const Node& node, const Form& form,
                                                 const Facts& facts) {
-  const std::string& opcode = form.opcode;
+  const std::string_view opcode = form.opcode;
   std::vector<std::size_t> places;
   std::optional<std::size_t> partial;
   bool is_first = true;
@@ -218,7 +218,7 @@ std::optional<Fact> RelatedModules::elementwise(const Node& node, const Form& fo
   const bool is_float = std::all_of(facts.begin(), facts.end(), [&](const Fact* fact) {
     return tensors_.at(fact->tensor).kind == "float";
   });
-  bool applies = op_called(opcode) == op &&
+  bool applies = op_called(form.opcode) == op &&
                  std::all_of(facts.begin(), facts.end(), [](const Fact* f) { return f->partial; });
   if (op == Op::Add) {
     const bool is_number = kind_of(node.shape.type) != "pred";
@@ -240,7 +240,7 @@ std::optional<Fact> RelatedModules::elementwise(const Node& node, const Form& fo
 
 std::optional<Fact> RelatedModules::moved(const Node& node, Form form, const Facts& facts,
                                           const Index& hint) {
-  const std::string& opcode = form.opcode;
+  const std::string_view opcode = form.opcode;
   const Index list = form.numbers.at(0);
   const Index& sizes = node.shape.sizes;
   if (opcode == "iota") {
@@ -309,8 +309,8 @@ std::optional<Fact> RelatedModules::within_padding(const Node& node, const Form&
     if (!is_padded) continue;
     const auto place = places_.fixed(fact.places[k]);
     if (!place) return std::nullopt;
-    result.places[k] = places_.sliced(*place, Index(places_.devices(), -low), node.shape.sizes[k],
-                                      0, places_.at(*place).whole);
+    result.places[k] =
+        places_.sliced(*place, {-low}, node.shape.sizes[k], 0, places_.at(*place).whole);
   }
   return result;
 }
@@ -336,8 +336,8 @@ std::optional<Fact> RelatedModules::sliced(const Node& node, const Form& form, c
     const std::int64_t size = node.shape.sizes[k];
     if ((*sizes)[k] < 1 || size < 1) return std::nullopt;
     if (form.numbers[2][k] == 1 && wide.numbers[2][k] == 1) {
-      places.push_back(places_.sliced(fact.places[k], Index(places_.devices(), form.numbers[0][k]),
-                                      size, -wide.numbers[0][k], (*sizes)[k]));
+      places.push_back(places_.sliced(fact.places[k], {form.numbers[0][k]}, size,
+                                      -wide.numbers[0][k], (*sizes)[k]));
       continue;
     }
     for (std::size_t i = 0; i < 3; ++i) {

@@ -113,7 +113,7 @@ std::size_t Tensors::intern(Tensor tensor) {
 /// What elements may be, by what those of operands may be; whether that is more than was known.
 bool Tensors::update(std::size_t number) {
   const Tensor& known = at(number);
-  const std::string& opcode = known.form.opcode;
+  const std::string_view opcode = known.form.opcode;
   const std::string& text = known.form.text;
   const bool calls = opcode != "sort" && text.find("{root") != std::string::npos;
   bool may_be_infinite = is_one_of(opcode, {"bitcast-convert", "unknown"}) || calls ||
@@ -271,11 +271,11 @@ std::optional<std::size_t> Tensors::made(const Form& form, std::vector<std::size
   for (const std::size_t each : operands) all.push_back(at(each).sizes);
   auto sizes = sizes_of(form, all);
   if (!sizes) return std::nullopt;
-  const std::string& opcode = form.opcode;
+  const std::string_view opcode = form.opcode;
   const auto has = [&](std::size_t k, const std::string& other) {
     return at(operands[k]).kind == other;
   };
-  if (op_called(opcode)) {
+  if (op_called(form.opcode)) {
     const bool is_select = opcode == "select";
     if (is_select && !has(0, "pred")) return std::nullopt;
     for (std::size_t k = is_select ? 1 : 0; k < operands.size(); ++k) {
@@ -326,7 +326,7 @@ std::optional<std::size_t> Tensors::made(const Form& form, std::vector<std::size
 std::optional<std::size_t> Tensors::simplified(const Form& form,
                                                const std::vector<std::size_t>& operands,
                                                const std::string& kind) {
-  const std::string& opcode = form.opcode;
+  const std::string_view opcode = form.opcode;
   if (std::any_of(operands.begin(), operands.end(),
                   [&](std::size_t each) { return is_empty(at(each).sizes); }))
     return std::nullopt;
@@ -343,7 +343,7 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
                 : std::nullopt;
   }
   if (opcode == "convert" && at(operands[0]).kind == kind) return operands[0];
-  if (op_called(opcode)) {
+  if (op_called(form.opcode)) {
     if (const auto simple = one_of_elements(form, operands, kind)) return simple;
     if (const auto simple = function_of_broadcasts(form, operands, kind)) return simple;
     return elements_of_moved(form, operands, kind);
