@@ -53,6 +53,10 @@ std::vector<FlagGroup> check_flag_groups() {
         {"order", "",
          "floating-point sums also have to be added in the same order, all else is compared as "
          "real numbers; not with --numbers reassociated or bitwise"},
+        {"replicated-inputs", "",
+         "of two partitioned modules: inputs are the same on all devices where --before says so, "
+         "by sharding={replicated} or parameter_replication={true}, as XLA's passes take it; "
+         "without this every device has inputs of its own"},
         {"reduces", "AXES",
          "whether a module is the AllReduce (or --goal) over these axes; without --axes all "
          "devices are axis 0"},
@@ -70,6 +74,7 @@ CheckRequest check_request(const CommandLine& line) {
   request.relate = line.text("relate");
   request.dump = line.text("dump");
   request.ordered = line.has("order");
+  request.replicated_inputs = line.has("replicated-inputs");
   if (const auto numbers = line.text("numbers")) request.numbers = float_equality_called(*numbers);
   request.reduces = line.text("reduces");
   if (line.has("replicas")) request.replicas = line.integer("replicas", 1, kMaxDevices, 1);

@@ -388,6 +388,57 @@ ModuleRelation relation_of(const Module& before, const Module& after, const Devi
   return relation;
 }
 
+namespace {
+
+/// Of `parameter_replication={true,false}`, by array.
+std::vector<std::string> replications_of(const Instruction& parameter) {
+  std::vector<std::string> all;
+  const auto text = parameter.attributes.other("parameter_replication");
+  for (std::size_t at = 0; text && at < text->size();) {
+    const std::size_t end = std::min(text->find_first_of("{,}", at), text->size());
+    if (end > at) all.emplace_back(text->substr(at, end - at));
+    at = end + 1;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<ModuleRelation> with_replicated_inputs(const ModuleRelation& relation,
+                                                     const Module& before, const Devices& devices) {
+  ModuleRelation replicated = relation;
+  const Computation& entry = before.entry_computation();
+  for (const std::uint32_t index : entry.parameters) {
+    const Instruction& parameter = entry.instructions[index];
+    const std::vector<ArrayShape> arrays = parameter.shape.arrays();
+    const std::vector<std::string> shardings = spread(parameter.attributes.sharding, arrays.size());
+    const std::vector<std::string> said = replications_of(parameter);
+    for (std::size_t k = 0; k < arrays.size(); ++k) {
+      const auto says = [&](std::string_view what) { return k < said.size() && said[k] == what; };
+      const auto sharding = shardings[k].empty()
+                                ? std::nullopt
+                                : read_sharding(shardings[k], arrays[k].sizes.size(),
+                                                devices.partitions, before.meshes);
+      const bool on_partitions =
+          devices.partitions > 1 && sharding && sharding->is_replicated() && !says("false");
+      const bool on_replicas = devices.replicas > 1 && says("true");
+      std::vector<std::uint32_t>& first = replicated.first_holders.emplace_back();
+      const auto partitions = static_cast<std::uint32_t>(devices.partitions);
+      for (std::uint32_t device = 0; device < devices.count(); ++device) {
+        first.push_back((on_replicas ? 0 : device / partitions) * partitions +
+                        (on_partitions ? 0 : device % partitions));
+      }
+      if (!on_partitions && !on_replicas) continue;
+      const bool on_all = first.back() == 0;
+      replicated.placements.push_back(
+          {parameter.name, on_all          ? "the same on all devices"
+                           : on_partitions ? "the same on all partitions of a replica"
+                                           : "the same on all replicas of a partition"});
+    }
+  }
+  return replicated.placements.empty() ? std::nullopt : std::optional(std::move(replicated));
+}
+
 std::vector<HeldBoxes> held_boxes(const TensorRelation& relation) {
   std::vector<HeldBoxes> all;
   for (std::size_t k = 0, left = 1; left > 0; ++k) {

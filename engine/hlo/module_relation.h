@@ -130,7 +130,13 @@ struct ModuleRelation {
   /// Of modules with reduced dimensions: the sizes of their inputs before that, of which elements
   /// at index 0 are left.
   std::vector<std::vector<std::int64_t>> drawn_sizes = {};
+  /// Of with_replicated_inputs: by input and device, the first device that holds the same. Empty:
+  /// every device has inputs of its own.
+  std::vector<std::vector<std::uint32_t>> first_holders = {};
 
+  std::uint32_t holder_of(std::uint64_t input, std::uint32_t device) const {
+    return first_holders.empty() ? device : first_holders.at(input)[device];
+  }
   bool is_partitioned() const { return before == Form::Partitioned && after == before; }
   bool is_mixed() const { return before != after; }
   /// The module before is partitioned, and the one after is not.
@@ -140,6 +146,13 @@ struct ModuleRelation {
 /// Finds the relation from the shardings of the modules: those of the global module's parameters
 /// and results, else those in the header of the partitioned one. No sharding means replicated.
 ModuleRelation relation_of(const Module& before, const Module& after, const Devices& devices);
+
+/// The relation of two partitioned modules for inputs that are the same on several devices, where
+/// the module before says so: on all partitions by `sharding={replicated}` of a parameter, unless
+/// `parameter_replication` is false, and on all replicas by `parameter_replication={true}`, as
+/// XLA's passes have it (HloReplicationAnalysis). Nothing if it says so of no input.
+std::optional<ModuleRelation> with_replicated_inputs(const ModuleRelation& relation,
+                                                     const Module& before, const Devices& devices);
 
 /// Of Attributes::shardy; empty where there is none of this name.
 std::string shardy_attribute(const Instruction& instruction, const std::string& name);

@@ -125,6 +125,7 @@ Json check_journal_header(const CheckRequest& request, const std::vector<std::st
       .add("relate", optional_text(request.relate))
       .add("dump", optional_text(request.dump))
       .add("ordered", request.ordered)
+      .add("replicated_inputs", request.replicated_inputs)
       .add("numbers", to_string(request.numbers))
       .add("reduces", optional_text(request.reduces))
       .add("replicas", count(request.replicas))
@@ -146,6 +147,7 @@ CheckRequest journaled_check(const Record& header) {
   request.relate = optional_text(header, "relate");
   request.dump = optional_text(header, "dump");
   request.ordered = header.at("ordered");
+  request.replicated_inputs = header.at("replicated_inputs");
   request.numbers = float_equality_called(header.at("numbers").get<std::string>());
   request.reduces = optional_text(header, "reduces");
   if (!header.at("replicas").is_null()) request.replicas = header.at("replicas");

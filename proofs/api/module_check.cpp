@@ -67,6 +67,7 @@ hlo::ComparisonOptions options_of(const CheckRequest& request) {
     options.devices.partitions = static_cast<std::int64_t>(*request.partitions);
   }
   options.ordered = request.ordered;
+  options.replicated_inputs = request.replicated_inputs;
   options.equality = request.numbers;
   using hlo::ModuleEngine;
   options.engine = request.engine == "symbolic"      ? ModuleEngine::Symbolic
@@ -447,6 +448,10 @@ SubjectCheck check_module(const std::string& file, const std::string& text,
   const Limits& limits = question.options.limits;
   require_applicable(file, request, false);
   const hlo::ComparisonOptions options = options_of(request);
+  if (request.replicated_inputs) {
+    throw InputError({"--replicated-inputs"},
+                     "is about the inputs of two modules, expected --before and --after");
+  }
   if (!request.reduces) {
     if (request.engine == "z3") {
       throw InputError({"--engine z3"},

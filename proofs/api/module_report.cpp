@@ -126,11 +126,16 @@ std::string placements_lines(const std::vector<hlo::TensorTiling>& placements) {
   return lines;
 }
 
-/// How an unpartitioned module's tensors are held by devices; nothing for two partitioned modules.
+/// How an unpartitioned module's tensors are held by devices; of two partitioned modules, which
+/// inputs are the same on several devices, if that is taken.
 void add_relation(Document& document, const ModuleDecision& decision) {
   const std::vector<hlo::TensorTiling>& placements = decision.placements;
   if (decision.before == decision.after) {
     if (decision.before == hlo::Form::Global) document.line("Both modules are unpartitioned.");
+    if (!placements.empty()) {
+      document.line(
+          fmt::format("Inputs are as the module before says: {}.", placements_text(placements)));
+    }
     return;
   }
   const std::string_view which = decision.before == hlo::Form::Global ? "before" : "after";

@@ -52,6 +52,7 @@ void bind_check(nb::module_& module) {
   request.def(nb::init<>())
       .def_rw("files", &CheckRequest::files)
       .def_rw("ordered", &CheckRequest::ordered)
+      .def_rw("replicated_inputs", &CheckRequest::replicated_inputs)
       .def_prop_rw(
           "numbers", [](const CheckRequest& self) { return std::string(to_string(self.numbers)); },
           [](CheckRequest& self, const std::string& name) {

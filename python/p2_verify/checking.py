@@ -97,6 +97,7 @@ def compare_texts(
     relate: TextOrPath | None = None,
     numbers: Numbers = "real",
     order: bool = False,
+    replicated_inputs: bool = False,
     engine: CheckEngine = "explicit",
     replicas: int | None = None,
     partitions: int | None = None,
@@ -111,6 +112,7 @@ def compare_texts(
             request.relate = sources.path(relate, "<relation>")
         request.numbers = numbers
         request.ordered = order
+        request.replicated_inputs = replicated_inputs
         request.engine = engine
         request.replicas = replicas
         request.partitions = partitions

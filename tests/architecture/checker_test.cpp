@@ -50,7 +50,7 @@ TEST_CASE(
     "p2-check is small enough to be read: under 2,040 lines for programs, 450 for their costs, 420 "
     "for strategies, 350 for resharding, 200 for pipelines, 1,060 for all sizes, 2,500 for "
     "one-sided "
-    "plans, in JSON and in text, and algorithms of MSCCL, 5,780 for executing modules of XLA, "
+    "plans, in JSON and in text, and algorithms of MSCCL, 5,830 for executing modules of XLA, "
     "9,160 for "
     "their relation at every node, 1,210 for that of several programs") {
   const auto modules = [](const std::string& name) { return name == "xla"; };
@@ -83,8 +83,9 @@ TEST_CASE(
   // 180 are for bounds that hold for small inputs only, for infinities, for calls, and for types
   // and sizes of moves, 80 for elements named behind tuples and for constants stated exactly,
   // 130 for shardings by meshes and for parts that are manual over some axes only, 100 for lines
-  // that are read once where they are written alike, 20 for memory that nobody has written to.
-  CHECK(checker_lines(modules) < 5780);
+  // that are read once where they are written alike, 20 for memory that nobody has written to,
+  // 30 for inputs that devices have alike.
+  CHECK(checker_lines(modules) < 5830);
   CHECK(checker_lines(relations) > 1000);
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
   // for all-to-alls, and for manual parts, in which every device has tensors of its own.

@@ -145,13 +145,14 @@ std::optional<ModuleDecision> refuted_on_blocks(const Module& before, const Modu
 }
 
 /// By symbolic evaluation of regions, of floating-point sums also in their order.
-ModuleDecision decide_by_regions(const std::vector<Flow>& flows, Fingerprints& fingerprints,
-                                 bool ordered, const Limits& limits) {
+ModuleDecision decide_by_regions(const std::vector<Flow>& flows, const ModuleRelation& relation,
+                                 Fingerprints& fingerprints, bool ordered, const Limits& limits) {
   ModuleDecision decision;
   decision.devices = flows[0].devices;
   for (const bool in_order : {false, true}) {
     if (in_order && !ordered) break;
     ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits, in_order};
+    context.first_holders = relation.first_holders;
     context.values.on_work = [&](std::uint64_t units) { context.spend(units); };
     compare_into(decision, context);
     decision.uninterpreted.assign(context.uninterpreted.begin(), context.uninterpreted.end());
@@ -360,19 +361,22 @@ ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& befor
                                    flow_of(after, devices, fingerprints, limits)};
   if (relation.mismatch) return different_signatures(devices, *relation.mismatch);
   const auto evaluate = [&](bool ordered, const Limits& within) {
-    ModuleDecision decision = decide_by_regions(flows, fingerprints, ordered, within);
+    ModuleDecision decision = decide_by_regions(flows, relation, fingerprints, ordered, within);
     if (!ordered) decision.symbolic = decision.outcome;
     return decision;
   };
   if (options.ordered) return evaluate(true, limits);
   if (options.engine == ModuleEngine::Default) {
-    if (auto decision = compare_chains(flows[0], flows[1], limits)) return *decision;
+    const bool are_own = relation.first_holders.empty();  // inputs of devices, as chains have them
+    auto decision = are_own ? compare_chains(flows[0], flows[1], limits) : std::nullopt;
+    if (decision) return *decision;
     if (is_large) return too_many();
   }
   if (options.engine == ModuleEngine::Symbolic) return evaluate(false, limits);
   // What takes long to execute is first looked at on blocks.
   std::optional<ModuleDecision> first;
-  const bool has_blocks = options.engine == ModuleEngine::Default && operations > kMaxOperations;
+  const bool has_blocks = options.engine == ModuleEngine::Default && operations > kMaxOperations &&
+                          relation.first_holders.empty();
   if (has_blocks) first = refuted_on_blocks(*before, *after, devices, relation, limits);
   if (!first) first = execute(relation);
   if (!first) {

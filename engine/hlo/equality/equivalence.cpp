@@ -3,6 +3,7 @@
 #include "engine/hlo/equality/equivalence.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -191,6 +192,9 @@ bool takes_bits_of_rounded(const Module& module) {
   return has_narrow && std::ranges::any_of(module.computations, takes_bits);
 }
 
+/// What else there is to say about a difference takes at most this long to find.
+constexpr std::chrono::milliseconds kHintTime{1000};
+
 /// A difference that refutes nothing, and why.
 void withdraw(ModuleDecision& decision, std::string_view why) {
   decision.outcome = Outcome::Undecided;
@@ -211,20 +215,49 @@ ModuleDecision compare(const std::shared_ptr<const Module>& first,
   if (auto mismatch = partition_mismatch(*before, *after, options.devices)) {
     return different_signatures(devices, std::move(*mismatch));
   }
-  const auto relation = std::make_shared<const ModuleRelation>(
+  auto relation = std::make_shared<const ModuleRelation>(
       options.relation
           ? read_relation(options.relation_file, *options.relation, *before, *after, devices)
           : relation_of(*before, *after, devices));
-  ModuleDecision decision;
-  try {
-    check_shapes(*before);
-    check_shapes(*after);
-    decision = decide_outputs(before, after, devices, *relation, options, limits);
-    if (decision.outcome == Outcome::Established) {
-      require_same_effects(decision, *before, *after, *relation, options, limits);
+  const bool may_be_replicated =
+      relation->is_partitioned() && !relation->mismatch && !options.relation;
+  auto replicated =
+      may_be_replicated ? with_replicated_inputs(*relation, *before, devices) : std::nullopt;
+  const auto of_free_inputs = relation;
+  if (options.replicated_inputs && replicated)
+    relation = std::make_shared<const ModuleRelation>(*replicated);
+  const auto decide = [&](const ModuleRelation& by, const Limits& within) {
+    try {
+      check_shapes(*before);
+      check_shapes(*after);
+      ModuleDecision found = decide_outputs(before, after, devices, by, options, within);
+      if (found.outcome == Outcome::Established)
+        require_same_effects(found, *before, *after, by, options, within);
+      return found;
+    } catch (const IllFormed& error) {
+      return ill_formed(error.fault, devices);
     }
-  } catch (const IllFormed& error) {
-    decision = ill_formed(error.fault, devices);
+  };
+  ModuleDecision decision = decide(*relation, limits);
+  if (decision.outcome == Outcome::Undecided && relation != of_free_inputs) {
+    ModuleDecision of_all = decide(*of_free_inputs, limits);
+    if (of_all.outcome == Outcome::Established) {
+      decision = std::move(of_all);
+      relation = of_free_inputs;
+    }
+  }
+  const bool differs = decision.violation && decision.violation->element;
+  if (differs && replicated && !options.replicated_inputs) {
+    Limits soon = limits;
+    const auto end = std::chrono::steady_clock::now() + kHintTime;
+    soon.deadline = limits.deadline ? std::min(*limits.deadline, end) : end;
+    try {
+      if (decide(*replicated, soon).outcome == Outcome::Established)
+        decision.violation->explanation +=
+            " For inputs that are the same on several devices, as the module before says, the "
+            "modules are equal (--replicated-inputs).";
+    } catch (const LimitReached&) {  // nothing more to say
+    }
   }
   if (decision.violation && decision.violation->element &&
       (takes_bits_of_rounded(*before) || takes_bits_of_rounded(*after))) {

@@ -127,6 +127,9 @@ struct ComparisonOptions {
   DeviceCounts devices = {};
   /// Floating-point sums must also be added in the same order.
   bool ordered = false;
+  /// Of two partitioned modules: inputs are the same on several devices where the module before
+  /// says so (with_replicated_inputs).
+  bool replicated_inputs = false;
   ModuleEngine engine = ModuleEngine::Default;
   /// Those stricter than real numbers are shown by random interpretation, or for modules that are
   /// identical operation by operation.

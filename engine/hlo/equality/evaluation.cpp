@@ -22,8 +22,12 @@ std::uint32_t operand_of_program(const Flow& flow, const Node& node, std::uint32
   return own == programs.end() ? 0 : static_cast<std::uint32_t>(own - programs.begin());
 }
 
-AlikeDevices::AlikeDevices(const Flow& flow, const ModuleRelation* relation)
-    : flow_(flow), relation_(relation), devices_(flow.devices.count()) {
+AlikeDevices::AlikeDevices(const Flow& flow, const ModuleRelation* relation,
+                           const FirstHolders& first_holders)
+    : flow_(flow),
+      relation_(relation),
+      first_holders_(first_holders),
+      devices_(flow.devices.count()) {
   all_ = by_key([](std::uint32_t) { return 0; });
   none_ = by_key([](std::uint32_t device) { return device; });
   for (std::uint32_t k = 0; relation != nullptr && k < relation->inputs.size(); ++k) {
@@ -65,6 +69,7 @@ std::uint32_t AlikeDevices::of(const Node& node) {
   if (node.impure || node.depends_on_devices) return none_;
   switch (node.op) {
     case Op::Parameter:
+      if (!first_holders_.empty()) return intern(first_holders_.at(node.parameter));
       return relation_ == nullptr ? none_ : of_parameter(node);
     case Op::PartitionId:
     case Op::ReplicaId:

@@ -165,7 +165,13 @@ class Inputs {
                                      Form form) const {
     if (form == Form::Global) return {};
     std::vector<std::int64_t> own = {-1, device};
-    if (!relation_.is_mixed() || shape.is_tuple) return own;
+    if (!relation_.is_mixed()) {
+      for (std::size_t k = 0; k < shape.arrays().size(); ++k)
+        own.push_back(relation_.holder_of(input + k, device));
+      if (!relation_.first_holders.empty()) own.erase(own.begin(), own.begin() + 2);
+      return own;
+    }
+    if (shape.is_tuple) return own;
     const TensorRelation& relation = related(input, device);
     std::vector<std::int64_t> all = {&relation - relation_.inputs.data(), relation.part_of(device)};
     std::int64_t covered = 0;
@@ -218,7 +224,8 @@ class Inputs {
           cells.push_back(std::move(cell));
         }
       } else if (!relation_.is_mixed()) {
-        cells.push_back(drawn({input, drawn_element(input, shape.array.sizes, element), device}));
+        cells.push_back(drawn({input, drawn_element(input, shape.array.sizes, element),
+                               relation_.holder_of(input, device)}));
       } else {
         const TensorRelation& relation = related(input, device);
         const auto of = static_cast<std::uint64_t>(&relation - relation_.inputs.data());

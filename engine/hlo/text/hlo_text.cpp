@@ -29,7 +29,7 @@ constexpr auto kComputations = std::to_array<std::string_view>(
 /// Attributes for placement, debugging and tuning, which do not change the result.
 constexpr auto kIgnored = std::to_array<std::string_view>(
     {"metadata", "origin", "statistics", "schedule_config", "original_value", "constrain_layout",
-     "execution_thread", "async_execution_thread", "is_stable_layout", "parameter_replication",
+     "execution_thread", "async_execution_thread", "is_stable_layout",
      "cross_program_prefetch_index", "stacktrace", "has_dynamic_root"});
 
 /// The layouts of a custom call that reads its operands as they lie in memory, and of its results;

@@ -37,6 +37,9 @@ struct CheckRequest {
   std::optional<std::string> dump;
   /// Modules: floating-point sums must also be added in the same order.
   bool ordered = false;
+  /// Of two partitioned modules: inputs are the same on all devices where the module before says
+  /// so.
+  bool replicated_inputs = false;
   /// Two modules: the sense in which they have to be equal.
   FloatEquality numbers = FloatEquality::Real;
   /// Modules: the axes over which each module must compute `instance.goal` (default: AllReduce).

@@ -74,6 +74,13 @@ class Comparison {
              (origin == origins_.end() ? "" : ", a text written from " + origin->second);
     };
     std::string relation = "every device with inputs of its own";
+    for (const bool on_partitions : {true, false}) {
+      const std::set<std::size_t>& same = same_[on_partitions ? 1 : 0];
+      if (!same.empty())
+        relation += std::string("; on all ") + (on_partitions ? "partitions" : "replicas") +
+                    " the same " + counted(same.size(), "input") + ":";
+      for (const std::size_t each : same) relation += " " + std::to_string(each);
+    }
     if (kind_ == "replicated") relation = "all devices with the same inputs";
     if (kind_ == "global") {
       relation = std::string(global_ == 0 ? "before" : "after") + " is not partitioned: ";
@@ -154,7 +161,15 @@ class Comparison {
       relations_[0] = copies_on_devices(inputs_[0], devices_.count());
       relations_[1] = copies_on_devices(outputs_[0], devices_.count());
     }
-    return {modules_[global_], premises_, devices_, kind_ != "global", global_ == 0, budget_};
+    std::set<std::size_t> same;  // on all devices
+    for (std::size_t k = 0; k < inputs_[0].size(); ++k) {
+      bool is_same = true;
+      for (std::size_t device = 0; device < devices_.count(); ++device)
+        is_same = is_same && holder_of(k, device) == 0;
+      if (is_same) same.insert(k);
+    }
+    return {modules_[global_], premises_, devices_,       kind_ != "global",
+            global_ == 0,      budget_,   std::move(same)};
   }
   RelatedModules relate(WholeModule& whole) {
     return {whole,
@@ -290,7 +305,17 @@ class Comparison {
     if (!json.is_object() || !json.contains("kind")) malformed("a relation has no kind");
     kind_ = as_text(json["kind"]);
     if (kind_ == "devices" || kind_ == "replicated") {
-      expect_keys(json, {"kind"});
+      if (kind_ == "devices" && json.size() > 1) {
+        expect_keys(json, {"kind", "same_on_partitions", "same_on_replicas"});
+        for (const bool on_partitions : {true, false}) {
+          const Json& list = json[on_partitions ? "same_on_partitions" : "same_on_replicas"];
+          if (as_list(list).empty()) continue;
+          for (const std::uint32_t each : as_ascending(list, inputs_[0].size()))
+            same_[on_partitions ? 1 : 0].insert(each);
+        }
+      } else {
+        expect_keys(json, {"kind"});
+      }
       if (!same_shapes(inputs_[0], inputs_[1]) || !same_shapes(outputs_[0], outputs_[1]))
         reject("the modules have other inputs or outputs");
       return;
@@ -346,6 +371,13 @@ class Comparison {
     return false;
   }
 
+  /// The first device that has the same in an input of two partitioned modules.
+  std::size_t holder_of(std::size_t input, std::size_t device) const {
+    const auto partitions = static_cast<std::size_t>(devices_.partitions);
+    const std::size_t replica = same_[0].contains(input) ? 0 : device / partitions;
+    return replica * partitions + (same_[1].contains(input) ? 0 : device % partitions);
+  }
+
   /// The inputs of both modules.
   std::vector<std::vector<Value>> draw(Arithmetic& arithmetic) {
     std::vector<std::vector<Value>> all(2);
@@ -361,6 +393,11 @@ class Comparison {
           value = everywhere(drawn_input(arithmetic, inputs_[0][k], k, 0));
         } else {
           for (std::size_t device = 0; device < devices_.count(); ++device) {
+            const std::size_t holder = holder_of(k, device);
+            if (holder < device) {
+              value.devices.push_back(value.devices[holder]);
+              continue;
+            }
             budget_.spend(8 * static_cast<std::uint64_t>(inputs_[0][k].elements()));
             value.devices.push_back(std::make_shared<const Tensor>(
                 drawn_input(arithmetic, inputs_[0][k], k, device + 1)));
@@ -494,6 +531,7 @@ class Comparison {
   std::vector<std::vector<Shape>> inputs_, outputs_;  ///< before and after
   std::map<std::string, std::string> origins_;
   std::string kind_;
+  std::set<std::size_t> same_[2];  ///< inputs on all replicas, and on all partitions
   std::size_t global_ = 0;
   std::vector<Relation> relations_[2];  ///< of inputs and outputs
 };

@@ -137,10 +137,12 @@ Runners::Runners(const Devices& devices) : all(devices), ids(devices.count()) {
 }
 
 WholeModule::WholeModule(const Module& module, const Premises& premises, const Devices& devices,
-                         bool has_own_inputs, bool is_before, Budget& budget)
+                         bool has_own_inputs, bool is_before, Budget& budget,
+                         std::set<std::size_t> same)
     : tensors(premises),
       places(devices.count()),
       are_own(has_own_inputs),
+      same_inputs(std::move(same)),
       may_promise(is_before),
       devices_(devices),
       budget_(budget),
@@ -204,7 +206,7 @@ std::vector<std::size_t> WholeModule::relate(const FlatModule& flat) {
   for (std::size_t k = 0; k < flat.inputs.size(); ++k) {
     made[flat.inputs[k]] = tensors.input(k, inputs[k]);
     is_input[flat.inputs[k]] = true;
-    if (!are_own) continue;
+    if (!are_own || same_inputs.contains(k)) continue;
     Numbering devices(places.devices());
     std::iota(devices.begin(), devices.end(), 0U);
     tensors.vary(made[flat.inputs[k]], std::move(devices));

@@ -364,10 +364,10 @@ struct Relation {
 /// The tensors that a module which is not partitioned computes.
 class WholeModule {
  public:
-  /// It may run on all devices, too, each of which has inputs of its own. What a module promises is
-  /// taken as given where it `is_before`.
+  /// It may run on all devices, too, each of which has inputs of its own, but for those that are
+  /// the `same` on all. What a module promises is taken as given where it `is_before`.
   WholeModule(const Module& module, const Premises& premises, const Devices& devices,
-              bool has_own_inputs, bool is_before, Budget& budget);
+              bool has_own_inputs, bool is_before, Budget& budget, std::set<std::size_t> same = {});
 
   /// An array that a loop changes: tensors.
   struct Variable {
@@ -409,9 +409,10 @@ class WholeModule {
   std::map<std::size_t, std::string>
       names_of_entry;  ///< by the first instruction of the entry whose first array it is
   Places places;
-  const bool are_own;      ///< whether inputs are
-  const bool may_promise;  ///< whether what the modules promise is understood
-  bool has_own = false;    ///< whether devices may have tensors of their own
+  const bool are_own;                       ///< whether inputs are
+  const std::set<std::size_t> same_inputs;  ///< that are not
+  const bool may_promise;                   ///< whether what the modules promise is understood
+  bool has_own = false;                     ///< whether devices may have tensors of their own
 
   // relation_manual.cpp
   /// By device, the number of the one that a collective-permute takes the array from, from 1; 0
