@@ -191,6 +191,42 @@ TEST_CASE("parts of a tuple are said one by one") {
                          module("", times(4))) == "invalid contributions; invalid value");
 }
 
+TEST_CASE("all devices take the same branch by what all of them have, and by nothing else") {
+  const auto module = [](const std::string& of_choice, const std::string& of_x) {
+    const std::string text =
+        module_text("  p = pred[] parameter(0)" + of_choice + "\n  x = f32[2] parameter(1)" + of_x +
+                    "\n  ROOT o = f32[2] conditional(p, x, x), true_computation=sum, "
+                    "false_computation=negative\n");
+    const std::string branches =
+        "sum {\n  a = f32[2] parameter(0)\n  ROOT s = f32[2] all-reduce(a)" + kSum +
+        "}\n\nnegative {\n  a = f32[2] parameter(0)\n  ROOT n = f32[2] negate(a)\n}\n\n";
+    return replaced(text, "ENTRY", branches + "ENTRY");
+  };
+  const auto is_related = [](const std::string& before, const std::string& after,
+                             const Devices& devices = {1, 4}) {
+    const auto relation = with_replicated_inputs({}, *module_of(before), devices);
+    return std::holds_alternative<CertificateFiles>(related_certificate(
+        {before, after}, relation.value_or(ModuleRelation{}), devices, {}, {}, {}));
+  };
+  const std::string after = replaced(module("", ""), "negate(a)", "multiply(a, b)");
+  const std::string same =
+      replaced(after, "  ROOT n",
+               "  m = f32[] constant(-1)\n  b = f32[2] broadcast(m), dimensions={}\n  ROOT n");
+  CHECK(is_related(module(kReplicated, ""), same));
+  CHECK(is_related(module(kReplicated, kReplicated), same));
+  CHECK_FALSE(is_related(module("", kReplicated), same));
+  CHECK_FALSE(is_related(module("", ""), same));
+  // On all partitions of a replica, and on all devices.
+  const auto twice_two = [](const std::string& text) {
+    return replaced(text, "num_partitions=4", "replica_count=2, num_partitions=2");
+  };
+  CHECK_FALSE(is_related(twice_two(module(kReplicated, "")), twice_two(same), {2, 2}));
+  const std::string on_all = kReplicated + ", parameter_replication={true}";
+  CHECK(is_related(twice_two(module(on_all, "")), twice_two(same), {2, 2}));
+  const std::string other = replaced(same, "constant(-1)", "constant(-2)");
+  CHECK_FALSE(is_related(module(kReplicated, kReplicated), other));
+}
+
 TEST_CASE("random sums of replicated inputs are equal where a count of their parts says so") {
   std::mt19937_64 random(20261129);
   const auto below = [&](std::size_t end) { return static_cast<std::size_t>(random() % end); };
