@@ -332,6 +332,7 @@ def check_equal(
     out_shardings: Any,
     numbers: Numbers,
     order: bool,
+    replicated_inputs: bool,
     relate: TextOrPath | None,
     engine: CheckEngine,
     **call: Unpack[CallOptions],
@@ -351,7 +352,14 @@ def check_equal(
     first = module_of(before, plain if not hasattr(before, "lower") else args)
     second = module_of(after, args)
     return compare(
-        first, second, relate=relate, numbers=numbers, order=order, engine=engine, **call
+        first,
+        second,
+        relate=relate,
+        numbers=numbers,
+        order=order,
+        replicated_inputs=replicated_inputs,
+        engine=engine,
+        **call,
     )
 
 
@@ -362,6 +370,7 @@ def compare(
     relate: TextOrPath | None,
     numbers: Numbers,
     order: bool,
+    replicated_inputs: bool = False,
     engine: CheckEngine,
     **call: Unpack[CallOptions],
 ) -> Verdict:
@@ -378,7 +387,14 @@ def compare(
             "same shardings, or an unpartitioned function on one side"
         )
     verdict = compare_texts(
-        first.text, second.text, relate=relate, numbers=numbers, order=order, engine=engine, **call
+        first.text,
+        second.text,
+        relate=relate,
+        numbers=numbers,
+        order=order,
+        replicated_inputs=replicated_inputs,
+        engine=engine,
+        **call,
     )
     return in_users_terms(verdict, second.names)
 

@@ -154,6 +154,7 @@ def check_equal(
     out_shardings: Any = None,
     numbers: Numbers = "real",
     order: bool = False,
+    replicated_inputs: bool = False,
     relate: TextOrPath | None = None,
     engine: CheckEngine = "explicit",
     **call: Unpack[CallOptions],
@@ -165,12 +166,21 @@ def check_equal(
     `out_shardings` are those of `after`, a function that is not jitted yet. `numbers`: in which
     sense floating-point numbers have to be equal: as real numbers, with the same operations but
     sums in any order, or bit for bit. `order`: sums must also be added in the same order.
+    `replicated_inputs`: of two partitioned modules, inputs are the same on all devices where
+    `before` says so, by sharding={replicated} or parameter_replication={true}.
 
     Raises InputError, DisagreementError, KeyboardInterrupt.
     """
     if isinstance(before, (str, os.PathLike)) and isinstance(after, (str, os.PathLike)) and not args:
         return compare_texts(
-            before, after, relate=relate, numbers=numbers, order=order, engine=engine, **call
+            before,
+            after,
+            relate=relate,
+            numbers=numbers,
+            order=order,
+            replicated_inputs=replicated_inputs,
+            engine=engine,
+            **call,
         )
     from . import _jax
 
@@ -182,6 +192,7 @@ def check_equal(
         out_shardings=out_shardings,
         numbers=numbers,
         order=order,
+        replicated_inputs=replicated_inputs,
         relate=relate,
         engine=engine,
         **call,

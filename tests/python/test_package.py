@@ -246,6 +246,23 @@ class TestOther:
         with pytest.raises(p2.InputError, match="did you mean 'bitwise'"):
             p2.check_equal(*modules, numbers="bitwis")
 
+    def test_inputs_may_be_as_the_module_before_says(self):
+        def module(lines):
+            return (
+                "HloModule m, num_partitions=2\n\n"
+                "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                "  ROOT c = f32[] add(a, b)\n}\n\n"
+                "ENTRY e {\n  x = f32[4] parameter(0), sharding={replicated}\n" + lines + "}\n"
+            )
+
+        summed = module(
+            "  ROOT s = f32[4] all-reduce(x), channel_id=1, replica_groups={{0,1}}, "
+            "use_global_device_ids=true, to_apply=add\n"
+        )
+        doubled = module("  ROOT s = f32[4] add(x, x)\n")
+        assert p2.check_equal(summed, doubled, replicated_inputs=True)
+        assert p2.check_equal(summed, doubled).kind is p2.Kind.invalid
+
 
 class TestCalls:
     def test_ctrl_c_within_a_second(self):
