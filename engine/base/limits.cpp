@@ -75,6 +75,13 @@ void release_free_memory() {
 #endif
 }
 
+Limits Limits::within(std::chrono::steady_clock::duration time) const {
+  Limits bounded = *this;
+  const auto end = std::chrono::steady_clock::now() + time;
+  bounded.deadline = deadline ? std::min(*deadline, end) : end;
+  return bounded;
+}
+
 bool Limits::exceeded(std::size_t bytes_in_use) const {
   return is_set(cancelled) || is_after(deadline) || exceeds_memory(*this, bytes_in_use);
 }

@@ -422,14 +422,10 @@ std::optional<ModuleRelation> with_replicated_inputs(const ModuleRelation& relat
       const bool on_partitions =
           devices.partitions > 1 && sharding && sharding->is_replicated() && !says("false");
       const bool on_replicas = devices.replicas > 1 && says("true");
-      std::vector<std::uint32_t>& first = replicated.first_holders.emplace_back();
-      const auto partitions = static_cast<std::uint32_t>(devices.partitions);
-      for (std::uint32_t device = 0; device < devices.count(); ++device) {
-        first.push_back((on_replicas ? 0 : device / partitions) * partitions +
-                        (on_partitions ? 0 : device % partitions));
-      }
+      replicated.replication.push_back({on_partitions, on_replicas});
       if (!on_partitions && !on_replicas) continue;
-      const bool on_all = first.back() == 0;
+      const bool on_all =
+          (on_partitions || devices.partitions == 1) && (on_replicas || devices.replicas == 1);
       replicated.placements.push_back(
           {parameter.name, on_all          ? "the same on all devices"
                            : on_partitions ? "the same on all partitions of a replica"

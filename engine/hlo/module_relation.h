@@ -106,6 +106,19 @@ std::vector<HeldBox> reduced_boxes(const TensorRelation& relation);
 TensorRelation tiled(const Sharding& sharding, const ArrayShape& whole, std::uint32_t number,
                      const Devices& devices);
 
+/// On which devices an input of a partitioned module is the same.
+struct Replication {
+  bool on_partitions = false;  ///< of a replica
+  bool on_replicas = false;    ///< on the same partition
+
+  /// The first device that holds the same.
+  std::uint32_t first_holder(std::uint32_t device, const Devices& devices) const {
+    const auto partitions = static_cast<std::uint32_t>(devices.partitions);
+    return (on_replicas ? 0 : device / partitions) * partitions +
+           (on_partitions ? 0 : device % partitions);
+  }
+};
+
 /// How two modules are compared, and why not.
 struct ModuleRelation {
   Form before = Form::Partitioned;
@@ -130,13 +143,9 @@ struct ModuleRelation {
   /// Of modules with reduced dimensions: the sizes of their inputs before that, of which elements
   /// at index 0 are left.
   std::vector<std::vector<std::int64_t>> drawn_sizes = {};
-  /// Of with_replicated_inputs: by input and device, the first device that holds the same. Empty:
-  /// every device has inputs of its own.
-  std::vector<std::vector<std::uint32_t>> first_holders = {};
+  /// Of with_replicated_inputs, by input. Empty: every device has inputs of its own.
+  std::vector<Replication> replication = {};
 
-  std::uint32_t holder_of(std::uint64_t input, std::uint32_t device) const {
-    return first_holders.empty() ? device : first_holders.at(input)[device];
-  }
   bool is_partitioned() const { return before == Form::Partitioned && after == before; }
   bool is_mixed() const { return before != after; }
   /// The module before is partitioned, and the one after is not.

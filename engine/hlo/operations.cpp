@@ -276,12 +276,15 @@ bool allocates_memory(const Module& module) {
   });
 }
 
-bool is_impure(const Instruction& instruction) {
-  if (allocates_memory(instruction)) return true;
-  if (std::find(kImpure.begin(), kImpure.end(), instruction.opcode) != kImpure.end()) return true;
+bool says_side_effect(const Instruction& instruction) {
   return instruction.opcode == "custom-call" &&
          instruction.attributes.others.find("custom_call_has_side_effect=true") !=
              std::string::npos;
+}
+
+bool is_impure(const Instruction& instruction) {
+  return std::find(kImpure.begin(), kImpure.end(), instruction.opcode) != kImpure.end() ||
+         allocates_memory(instruction) || says_side_effect(instruction);
 }
 
 bool is_free_of_order(const Computation& reducer) {

@@ -29,6 +29,8 @@ bool is_local(const Instruction& instruction);
 bool allocates_memory(const Instruction& instruction);
 bool allocates_memory(const Module& module);
 
+/// Whether a custom call says that it has side effects.
+bool says_side_effect(const Instruction& instruction);
 /// Whether two executions may differ, or have side effects.
 bool is_impure(const Instruction& instruction);
 

@@ -248,9 +248,7 @@ std::vector<EngineAnswer> others_of(std::size_t count, const onesided::Unroll& u
            : found.open    ? Outcome::Undecided
                            : Outcome::Established;
   };
-  Limits of_z3 = limits;
-  const auto latest = std::chrono::steady_clock::now() + kTimeOfZ3;
-  of_z3.deadline = limits.deadline ? std::min(*limits.deadline, latest) : latest;
+  const Limits of_z3 = limits.within(kTimeOfZ3);
   const auto ordered = [&](const onesided::Unrolling& unrolling, std::size_t k) {
     const Outcome found = z3_encoding::judge(z3_encoding::OrdersQuery{&unrolling, of_z3}).outcome;
     if (found != Outcome::Undecided || unrolling.launches == 1) return found;

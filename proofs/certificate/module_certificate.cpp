@@ -58,18 +58,14 @@ std::optional<Problem> json_of(const std::vector<TensorRelation>& relations) {
   return all;
 }
 
-std::optional<Problem> json_of(const hlo::ModuleRelation& relation, const hlo::Devices& devices) {
+std::optional<Problem> json_of(const hlo::ModuleRelation& relation) {
   if (relation.is_partitioned() || relation.is_ambiguous) {
     Problem json = {{"kind", "devices"}};
-    if (relation.first_holders.empty()) return json;
-    const auto last_partition = static_cast<std::uint32_t>(devices.partitions) - 1;
-    const auto last_replica = static_cast<std::uint32_t>(devices.count()) - last_partition - 1;
-    for (const auto& [key, last] :
-         {std::pair("same_on_partitions", last_partition), {"same_on_replicas", last_replica}}) {
-      json[key] = Problem::array();
-      for (std::size_t k = 0; k < relation.first_holders.size(); ++k) {
-        if (last != 0 && relation.holder_of(k, last) == 0) json[key].push_back(k);
-      }
+    if (relation.replication.empty()) return json;
+    for (const char* key : {"same_on_partitions", "same_on_replicas"}) json[key] = Problem::array();
+    for (std::size_t k = 0; k < relation.replication.size(); ++k) {
+      if (relation.replication[k].on_partitions) json["same_on_partitions"].push_back(k);
+      if (relation.replication[k].on_replicas) json["same_on_replicas"].push_back(k);
     }
     return json;
   }
@@ -115,7 +111,7 @@ std::optional<CertificateFiles> problem_of(const CertifiedModules& modules,
                                            const hlo::ModuleRelation& relation,
                                            const hlo::Devices& devices,
                                            const std::vector<std::string>& constants) {
-  const auto json = json_of(relation, devices);
+  const auto json = json_of(relation);
   if (!json) return std::nullopt;
   Problem problem = {{"before", modules.before},
                      {"after", modules.after},

@@ -66,7 +66,8 @@ using Numbers = std::vector<std::uint32_t>;
 constexpr std::size_t kLargestJson = std::size_t{64} << 20U;
 
 // Every function below throws an CheckFailure (NotACertificate) at what is not as it says.
-/// One file of at most kLargestJson bytes: nested at most 8 deep, no key twice in one object.
+/// One file of at most kLargestJson bytes: nested at most 10 deep below the top, no key twice in
+/// one object.
 Json parse_json(const Files& files, const std::string& name);
 /// The text of a value: without spaces, keys sorted. `size`: about how long it is.
 std::string json_text(const Json& value, std::size_t size = 0);

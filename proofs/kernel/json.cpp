@@ -147,7 +147,8 @@ class JsonReader {
       left_.remove_prefix(length);
     }
   }
-  /// At most the size of what is left of a string, unless it ends with a backslash.
+  /// An upper bound of the length of the string, for its memory: to the next quote that follows no
+  /// backslash.
   std::size_t size_of_string() const {
     std::size_t end = left_.find('"');
     while (end != std::string_view::npos && end > 0 && left_[end - 1] == '\\')

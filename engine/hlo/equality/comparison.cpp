@@ -507,7 +507,7 @@ OutputComparison run_within_limits(ComparisonContext& context) {
   context.fixed.resize(context.flows.size());
   for (std::size_t flow = 0; flow < context.flows.size(); ++flow) {
     context.alike.emplace_back(*context.flows[flow], flow == 0 ? nullptr : context.relation,
-                               context.first_holders);
+                               context.replication);
   }
   Comparing comparison(context);
   try {

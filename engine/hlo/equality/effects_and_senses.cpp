@@ -33,8 +33,7 @@ bool has_effect(const Instruction& instruction, bool is_linked) {
   if (opcode == "infeed" || opcode == "outfeed") return true;
   // Messages between programs that were linked are values.
   if (opcode == "send" || opcode == "recv") return !is_linked;
-  return opcode == "custom-call" && is_impure(instruction) && !is_forwarding(instruction) &&
-         !allocates_memory(instruction) &&
+  return says_side_effect(instruction) && !is_forwarding(instruction) &&
          !interpreter::text_attribute(instruction, "custom_call_target").starts_with("xla.sdy.");
 }
 

@@ -152,7 +152,7 @@ ModuleDecision decide_by_regions(const std::vector<Flow>& flows, const ModuleRel
   for (const bool in_order : {false, true}) {
     if (in_order && !ordered) break;
     ComparisonContext context{{&flows[0], &flows[1]}, fingerprints, limits, in_order};
-    context.first_holders = relation.first_holders;
+    context.replication = relation.replication;
     context.values.on_work = [&](std::uint64_t units) { context.spend(units); };
     compare_into(decision, context);
     decision.uninterpreted.assign(context.uninterpreted.begin(), context.uninterpreted.end());
@@ -367,7 +367,7 @@ ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& befor
   };
   if (options.ordered) return evaluate(true, limits);
   if (options.engine == ModuleEngine::Default) {
-    const bool are_own = relation.first_holders.empty();  // inputs of devices, as chains have them
+    const bool are_own = relation.replication.empty();  // inputs of devices, as chains have them
     auto decision = are_own ? compare_chains(flows[0], flows[1], limits) : std::nullopt;
     if (decision) return *decision;
     if (is_large) return too_many();
@@ -376,7 +376,7 @@ ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& befor
   // What takes long to execute is first looked at on blocks.
   std::optional<ModuleDecision> first;
   const bool has_blocks = options.engine == ModuleEngine::Default && operations > kMaxOperations &&
-                          relation.first_holders.empty();
+                          relation.replication.empty();
   if (has_blocks) first = refuted_on_blocks(*before, *after, devices, relation, limits);
   if (!first) first = execute(relation);
   if (!first) {
@@ -389,12 +389,8 @@ ModuleDecision compare_under_relation(const std::shared_ptr<const Module>& befor
       options.engine == ModuleEngine::Interpreter || options.engine == ModuleEngine::Solver;
   const bool both = options.engine == ModuleEngine::All;
   if (alone || (first->outcome == Outcome::Established && !both)) return *first;
-  Limits rest = limits;
-  if (first->outcome == Outcome::Refuted) {
-    const auto soon = std::chrono::steady_clock::now() + kExplanationTime;
-    rest.deadline = rest.deadline ? std::min(*rest.deadline, soon) : soon;
-  }
-  ModuleDecision second = evaluate(false, rest);
+  const bool is_refuted = first->outcome == Outcome::Refuted;
+  ModuleDecision second = evaluate(false, is_refuted ? limits.within(kExplanationTime) : limits);
   second.interpreter = first->interpreter;
   if (first->outcome == Outcome::Established) {
     if (second.outcome != Outcome::Refuted) return *first;

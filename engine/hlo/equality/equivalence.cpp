@@ -219,13 +219,15 @@ ModuleDecision compare(const std::shared_ptr<const Module>& first,
       options.relation
           ? read_relation(options.relation_file, *options.relation, *before, *after, devices)
           : relation_of(*before, *after, devices));
-  const bool may_be_replicated =
-      relation->is_partitioned() && !relation->mismatch && !options.relation;
-  auto replicated =
-      may_be_replicated ? with_replicated_inputs(*relation, *before, devices) : std::nullopt;
+  const auto replicated = [&]() -> std::optional<ModuleRelation> {
+    if (!relation->is_partitioned() || relation->mismatch || options.relation) return std::nullopt;
+    return with_replicated_inputs(*relation, *before, devices);
+  };
   const auto of_free_inputs = relation;
-  if (options.replicated_inputs && replicated)
-    relation = std::make_shared<const ModuleRelation>(*replicated);
+  if (options.replicated_inputs) {
+    if (auto found = replicated())
+      relation = std::make_shared<const ModuleRelation>(std::move(*found));
+  }
   const auto decide = [&](const ModuleRelation& by, const Limits& within) {
     try {
       check_shapes(*before);
@@ -246,13 +248,10 @@ ModuleDecision compare(const std::shared_ptr<const Module>& first,
       relation = of_free_inputs;
     }
   }
-  const bool differs = decision.violation && decision.violation->element;
-  if (differs && replicated && !options.replicated_inputs) {
-    Limits soon = limits;
-    const auto end = std::chrono::steady_clock::now() + kHintTime;
-    soon.deadline = limits.deadline ? std::min(*limits.deadline, end) : end;
+  if (decision.violation && decision.violation->element && !options.replicated_inputs) {
+    const auto found = replicated();
     try {
-      if (decide(*replicated, soon).outcome == Outcome::Established)
+      if (found && decide(*found, limits.within(kHintTime)).outcome == Outcome::Established)
         decision.violation->explanation +=
             " For inputs that are the same on several devices, as the module before says, the "
             "modules are equal (--replicated-inputs).";

@@ -23,11 +23,8 @@ std::uint32_t operand_of_program(const Flow& flow, const Node& node, std::uint32
 }
 
 AlikeDevices::AlikeDevices(const Flow& flow, const ModuleRelation* relation,
-                           const FirstHolders& first_holders)
-    : flow_(flow),
-      relation_(relation),
-      first_holders_(first_holders),
-      devices_(flow.devices.count()) {
+                           const std::vector<Replication>& replication)
+    : flow_(flow), relation_(relation), replication_(replication), devices_(flow.devices.count()) {
   all_ = by_key([](std::uint32_t) { return 0; });
   none_ = by_key([](std::uint32_t device) { return device; });
   for (std::uint32_t k = 0; relation != nullptr && k < relation->inputs.size(); ++k) {
@@ -69,7 +66,11 @@ std::uint32_t AlikeDevices::of(const Node& node) {
   if (node.impure || node.depends_on_devices) return none_;
   switch (node.op) {
     case Op::Parameter:
-      if (!first_holders_.empty()) return intern(first_holders_.at(node.parameter));
+      if (!replication_.empty()) {
+        return by_key([&](std::uint32_t device) {
+          return replication_.at(node.parameter).first_holder(device, flow_.devices);
+        });
+      }
       return relation_ == nullptr ? none_ : of_parameter(node);
     case Op::PartitionId:
     case Op::ReplicaId:

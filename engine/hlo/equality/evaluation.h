@@ -62,10 +62,10 @@ using Answers = std::unordered_map<Query, Value, QueryHash>;
 /// evaluated once for all of them.
 class AlikeDevices {
  public:
-  using FirstHolders = std::vector<std::vector<std::uint32_t>>;  ///< ModuleRelation::first_holders
   /// `relation`: of a partitioned module to one before partitioning; null for other modules.
-  /// `first_holders`: of two partitioned modules. All must outlive this.
-  AlikeDevices(const Flow& flow, const ModuleRelation* relation, const FirstHolders& first_holders);
+  /// `replication`: of two partitioned modules, ModuleRelation::replication. All must outlive this.
+  AlikeDevices(const Flow& flow, const ModuleRelation* relation,
+               const std::vector<Replication>& replication);
 
   /// The numbers of the relation's inputs of which a parameter holds pieces.
   const std::vector<std::uint32_t>& inputs(std::uint32_t parameter) const {
@@ -93,7 +93,7 @@ class AlikeDevices {
 
   const Flow& flow_;
   const ModuleRelation* relation_;
-  const FirstHolders& first_holders_;
+  const std::vector<Replication>& replication_;
   std::uint32_t devices_;
   std::vector<Firsts> firsts_;  ///< interned
   std::map<Firsts, std::uint32_t> numbers_;
@@ -117,8 +117,8 @@ struct ComparisonContext {
   /// Of a module before partitioning, flow 0, and a partitioned one, flow 1: what devices hold.
   /// Conversions between floating-point types then keep numbers. Null for two partitioned modules.
   const ModuleRelation* relation = nullptr;
-  AlikeDevices::FirstHolders first_holders = {};  ///< of two partitioned modules
-  std::uint64_t most_work = 400'000'000;          ///< in units of spend()
+  std::vector<Replication> replication = {};  ///< of two partitioned modules
+  std::uint64_t most_work = 400'000'000;      ///< in units of spend()
 
   Values values = {};
   std::vector<Answers> fixed = {};       ///< by flow: memoized answers at fixed indices

@@ -248,11 +248,8 @@ template <typename Explain>
 auto explain_within(const ModuleDecision& decision, const Limits& limits, const Explain& explain)
     -> decltype(explain(limits)) {
   if (!decision.relation || is_too_large_for_explanation(decision)) return {};
-  Limits bounded = limits;
-  const auto soon = std::chrono::steady_clock::now() + kMaxExplanationTime;
-  bounded.deadline = bounded.deadline ? std::min(*bounded.deadline, soon) : soon;
   try {
-    return explain(bounded);
+    return explain(limits.within(kMaxExplanationTime));
   } catch (const interpreter::NotUnderstood&) {
   } catch (const IllFormed&) {
   } catch (const LimitReached&) {

@@ -93,7 +93,8 @@ class ExecutionComparison {
         relation_(relation),
         most_(most),
         limits_(limits),
-        tolerance_(interpreter::tolerance_of(before, after)) {
+        tolerance_(interpreter::tolerance_of(before, after)),
+        draws_memory_(!allocates_memory(before) && allocates_memory(after)) {
     decision_.devices = devices;
   }
 
@@ -272,16 +273,12 @@ class ExecutionComparison {
     const Inputs inputs(devices_, relation_, given_);
     Interpreter<A> run(module, is_before ? 1 : 2, devices_, arithmetic, work);
     run.observe(observer);
-    if (A::kSymbolic || (!is_before && draws_memory()))
+    if (A::kSymbolic || (!is_before && draws_memory_))
       run.fill_memory(inputs.memory(arithmetic, form, draw, seed));
     auto values = run.run(inputs.of(arithmetic, module, form, draw, seed, work));
     for (const Instruction* each : run.opaque_instructions()) opaque.insert({is_before, each});
     return values;
   }
-
-  /// Whether numbers are drawn for what memory contains that nobody has written to: where the
-  /// module before may depend on it, another result refutes nothing.
-  bool draws_memory() const { return !allocates_memory(before_) && allocates_memory(after_); }
 
   /// Refutes by execution on drawn numbers, and on numbers near those of a solver.
   void confirm(const interpreter::OutputExpressions& all, const SolverAnswer& candidate) {
@@ -325,7 +322,7 @@ class ExecutionComparison {
   void execute_on_numbers(const Draw& draw, std::uint64_t seed) {
     Numbers numbers;
     const std::string others =
-        draws_memory() ? "; memory that nobody has written to contains such numbers, too" : "";
+        draws_memory_ ? "; memory that nobody has written to contains such numbers, too" : "";
     visit_numbers(numbers, draw, seed, [&](const ComparedElement& element, double largest) {
       const bool is_infinite = std::isinf(element.before.error) || std::isinf(element.after.error);
       met_infinite_errors_ = met_infinite_errors_ || is_infinite;
@@ -517,6 +514,9 @@ class ExecutionComparison {
   std::uint64_t most_;
   const Limits& limits_;
   double tolerance_;
+  /// Whether numbers are drawn for what memory contains that nobody has written to: where the
+  /// module before may depend on it, another result refutes nothing.
+  bool draws_memory_;
   const interpreter::GivenInputs* given_ = nullptr;  ///< for the execution that runs
   ModuleDecision decision_;
   OpaqueInstructions opaque_ = {};  ///< met by executions on numbers

@@ -153,6 +153,12 @@ class Inputs {
     return static_cast<std::uint64_t>(result);
   }
 
+  /// Of two partitioned modules: the first device that holds the same in an input.
+  std::uint32_t holder_of(std::uint64_t input, std::uint32_t device) const {
+    if (relation_.replication.empty()) return device;
+    return relation_.replication.at(input).first_holder(device, devices_);
+  }
+
   /// The input of the global module of which a device holds something in its input `number`.
   const TensorRelation& related(std::uint32_t number, std::uint32_t device) const {
     const std::vector<const TensorRelation*>& all = related_.at(number);
@@ -164,13 +170,13 @@ class Inputs {
   std::vector<std::int64_t> contents(const Shape& shape, std::uint32_t input, std::uint32_t device,
                                      Form form) const {
     if (form == Form::Global) return {};
-    std::vector<std::int64_t> own = {-1, device};
+    std::vector<std::int64_t> own;
     if (!relation_.is_mixed()) {
       for (std::size_t k = 0; k < shape.arrays().size(); ++k)
-        own.push_back(relation_.holder_of(input + k, device));
-      if (!relation_.first_holders.empty()) own.erase(own.begin(), own.begin() + 2);
+        own.push_back(holder_of(input + k, device));
       return own;
     }
+    own = {-1, device};
     if (shape.is_tuple) return own;
     const TensorRelation& relation = related(input, device);
     std::vector<std::int64_t> all = {&relation - relation_.inputs.data(), relation.part_of(device)};
@@ -224,8 +230,8 @@ class Inputs {
           cells.push_back(std::move(cell));
         }
       } else if (!relation_.is_mixed()) {
-        cells.push_back(drawn({input, drawn_element(input, shape.array.sizes, element),
-                               relation_.holder_of(input, device)}));
+        cells.push_back(drawn(
+            {input, drawn_element(input, shape.array.sizes, element), holder_of(input, device)}));
       } else {
         const TensorRelation& relation = related(input, device);
         const auto of = static_cast<std::uint64_t>(&relation - relation_.inputs.data());

@@ -468,9 +468,9 @@ auto Interpreter<A>::allocated(const Instruction& instruction, const Active& act
   for (std::uint32_t device = 0; device < active.size(); ++device) {
     if (!active[device]) continue;
     work_.spend(size, size * sizeof(Cell));
+    const std::uint64_t own = Algebra::hash(Algebra::hash(number_, number), device);
     std::vector<Cell> cells;
     for (std::uint64_t i = 0; i < size; ++i) {
-      const std::uint64_t own = Algebra::hash(Algebra::hash(number_, number), device);
       cells.push_back(memory_ ? memory_(number, i, device, shape.type)
                               : arithmetic_.arbitrary(Algebra::hash(own, i), shape.type));
     }

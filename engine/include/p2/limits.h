@@ -23,6 +23,8 @@ struct Limits {
   /// Cancels the computation once it is true. Must outlive the computation; may be null.
   const std::atomic<bool>* cancelled = nullptr;
 
+  /// The same, and at most `time` from now on.
+  Limits within(std::chrono::steady_clock::duration time) const;
   /// Takes less than a tenth of a microsecond on average.
   bool exceeded(std::size_t bytes_in_use) const;
   /// Throws LimitReached, with `activity` in its message, if a limit is exceeded.
