@@ -303,6 +303,17 @@ std::vector<std::string> with_lines(std::vector<std::string> names, const hlo::M
   return names;
 }
 
+/// Why `--replicated-inputs` is without effect, if it is.
+std::optional<std::string> unused_replication(const ModuleDecision& decision) {
+  if (!decision.relation || !decision.relation->replication.empty()) return std::nullopt;
+  if (!decision.relation->is_partitioned()) {
+    return "is about two partitioned modules; here what devices hold is said by the relation "
+           "alone";
+  }
+  if (decision.outcome == Outcome::Established) return std::nullopt;  // for all inputs
+  return "changes nothing: the module before says of no input that devices have the same";
+}
+
 ModuleCheck compare_module_files(const std::string& before, const std::string& after,
                                  const CheckQuestion& question) {
   const Limits& limits = question.options.limits;
@@ -388,6 +399,11 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
     return compare(first, module, options, limits);
   };
   ModuleCheck check = answer({after, before, {}}, question, decide, texts, related);
+  if (question.request.replicated_inputs) {
+    if (const auto why = unused_replication(check.decision))
+      check.shown.diagnostics.push_back(
+          {Diagnostic::Kind::Note, "--replicated-inputs: " + *why + "."});
+  }
   if (module && programs.empty()) add_source(*module, texts.after, check);
   if (module) {
     explain_comparison({first, module, {after, before, {}}, texts, programs}, related,
@@ -507,6 +523,7 @@ CompareAnswer compare(const CompareRequest& request, const Options& options) {
   checked.replicas = request.replicas;
   checked.partitions = request.partitions;
   checked.ordered = request.ordered;
+  checked.replicated_inputs = request.replicated_inputs;
   checked.numbers = request.numbers;
   EvidenceCache cache({}, {});
   ModuleCheck check =
@@ -522,6 +539,7 @@ CompareAnswer compare(const CompareRequest& request, const Options& options) {
   answer.uninterpreted = decision.uninterpreted;
   answer.outcome = check.shown.result.outcome;
   answer.results = {std::move(check.shown.result)};
+  answer.diagnostics = std::move(check.shown.diagnostics);
   answer.document.title = "p2-verify compare";
   answer.document.blocks = std::move(check.shown.text);
   answer.document.json.add("results", Json::array({std::move(check.shown.json)}));

@@ -13,6 +13,8 @@
 
 #include "engine/hlo/equality/equivalence.h"
 #include "engine/hlo/module_relation.h"
+#include "p2/compare.h"
+#include "tests/cli/temporary_file.h"
 #include "tests/hlo/modules.h"
 
 namespace p2::hlo {
@@ -174,6 +176,29 @@ TEST_CASE("an all-reduce of what all replicas have is a multiple") {
     CHECK(verdicts_as_said(module(said, sum), module(same, times(4))) ==
           "invalid contributions; invalid value");
   }
+}
+
+TEST_CASE("a note says where there is nothing to be said of inputs") {
+  const auto notes = [](const std::string& before, const std::string& after) {
+    const TemporaryFile first(before, ".hlo"), second(after, ".hlo");
+    CompareRequest request{first.path(), second.path()};
+    request.replicated_inputs = true;
+    std::string all;
+    for (const Diagnostic& each : p2::compare(request, {}).diagnostics) all += each.message;
+    return all;
+  };
+  const std::string sum = "  s = f32[2] all-reduce(x)" + kSum;
+  const std::string own = ", sharding={devices=[4]<=[4]}";
+  CHECK(notes(with_sum(kReplicated, sum), with_sum("", times(4))).empty());
+  CHECK(notes(with_sum(own, sum), with_sum(own, times(4))).find("the module before says of no") !=
+        std::string::npos);
+  CHECK(notes(with_sum(own, sum), with_sum(own, sum)).empty());  // valid for all inputs
+  const std::string whole = "HloModule m\nENTRY e {\n  x = f32[8] parameter(0)" + own +
+                            "\n  ROOT o = f32[8] negate(x)" + own + "\n}\n";
+  const std::string shard =
+      "HloModule m, num_partitions=4\nENTRY e {\n  x = f32[2] parameter(0)"
+      "\n  ROOT o = f32[2] negate(x)\n}\n";
+  CHECK(notes(whole, shard).find("is about two partitioned modules") != std::string::npos);
 }
 
 TEST_CASE("parts of a tuple are said one by one") {

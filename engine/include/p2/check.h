@@ -38,7 +38,7 @@ struct CheckRequest {
   /// Modules: floating-point sums must also be added in the same order.
   bool ordered = false;
   /// Of two partitioned modules: inputs are the same on all devices where the module before says
-  /// so.
+  /// so. A note in `diagnostics` says where this has no effect.
   bool replicated_inputs = false;
   /// Two modules: the sense in which they have to be equal.
   FloatEquality numbers = FloatEquality::Real;

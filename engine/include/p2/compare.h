@@ -19,6 +19,10 @@ struct CompareRequest {
   /// Floating-point sums must also be added in the same order: addition is commutative and not
   /// associative.
   bool ordered = false;
+  /// Of two partitioned modules: inputs are the same on all devices where the module before says
+  /// so, by `sharding={replicated}` or `parameter_replication={true}`. A note in `diagnostics` says
+  /// so where this has no effect.
+  bool replicated_inputs = false;
   /// The sense in which the modules have to be equal.
   FloatEquality numbers = FloatEquality::Real;
   /// The devices that run the modules, at most 65,536 in all. Absent: as the modules say, else the
