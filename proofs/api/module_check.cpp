@@ -303,10 +303,12 @@ std::vector<std::string> with_lines(std::vector<std::string> names, const hlo::M
   return names;
 }
 
-/// Why `--replicated-inputs` is without effect, if it is.
+/// Why `--replicated-inputs` is without effect on a comparison that got as far as its inputs, if it
+/// is.
 std::optional<std::string> unused_replication(const ModuleDecision& decision) {
-  if (!decision.relation || !decision.relation->replication.empty()) return std::nullopt;
-  if (!decision.relation->is_partitioned()) {
+  const auto& relation = decision.relation;
+  if (!relation || relation->mismatch || !relation->replication.empty()) return std::nullopt;
+  if (!relation->is_partitioned()) {
     return "is about two partitioned modules; here what devices hold is said by the relation "
            "alone";
   }
@@ -399,7 +401,8 @@ ModuleCheck compare_module_files(const std::string& before, const std::string& a
     return compare(first, module, options, limits);
   };
   ModuleCheck check = answer({after, before, {}}, question, decide, texts, related);
-  if (question.request.replicated_inputs) {
+  // Of a dump it is about those steps to which it applies.
+  if (question.request.replicated_inputs && !question.request.dump) {
     if (const auto why = unused_replication(check.decision))
       check.shown.diagnostics.push_back(
           {Diagnostic::Kind::Note, "--replicated-inputs: " + *why + "."});

@@ -273,6 +273,10 @@ TEST_CASE("the step that partitions a module says what devices hold") {
   CHECK(
       ran.out.find("module_0001.jit_f: partitioned by spmd-partitioning of pipeline spmd; devices "
                    "hold: x in 4; output 0 in 4\n") != std::string::npos);
+  // Which is no comparison of two partitioned modules, as other steps may be.
+  const Ran of_said_inputs = check_dump(folder, {"--replicated-inputs"});
+  CHECK(of_said_inputs.exit == kEstablished);
+  CHECK(of_said_inputs.err.find("--replicated-inputs") == std::string::npos);
 }
 
 TEST_CASE("a file that cannot be read makes its pairs unknown, and hides no other") {

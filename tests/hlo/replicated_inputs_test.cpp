@@ -193,6 +193,8 @@ TEST_CASE("a note says where there is nothing to be said of inputs") {
   CHECK(notes(with_sum(own, sum), with_sum(own, times(4))).find("the module before says of no") !=
         std::string::npos);
   CHECK(notes(with_sum(own, sum), with_sum(own, sum)).empty());  // valid for all inputs
+  const std::string fewer = module_text("  ROOT x = f32[2] parameter(0)\n");
+  CHECK(notes(with_sum(kReplicated, sum), fewer).empty());  // other inputs
   const std::string whole = "HloModule m\nENTRY e {\n  x = f32[8] parameter(0)" + own +
                             "\n  ROOT o = f32[8] negate(x)" + own + "\n}\n";
   const std::string shard =

@@ -21,7 +21,7 @@ struct CompareRequest {
   bool ordered = false;
   /// Of two partitioned modules: inputs are the same on all devices where the module before says
   /// so, by `sharding={replicated}` or `parameter_replication={true}`. A note in `diagnostics` says
-  /// so where this has no effect.
+  /// where this has no effect.
   bool replicated_inputs = false;
   /// The sense in which the modules have to be equal.
   FloatEquality numbers = FloatEquality::Real;
