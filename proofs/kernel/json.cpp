@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,8 +25,18 @@ constexpr auto kIsPlain = [] {
   return plain;
 }();
 
+/// How many characters at the begin of a text are plain. Eight at a time as long as all are.
 std::size_t plain_characters(std::string_view text) {
   std::size_t count = 0;
+  constexpr std::uint64_t kOnes = 0x0101010101010101U, kHighs = 0x80 * kOnes;
+  for (std::uint64_t eight = 0; text.size() - count >= sizeof eight; count += sizeof eight) {
+    std::memcpy(&eight, text.data() + count, sizeof eight);
+    // Each is not 0 if a byte is less than 0x20, or what it is looked for.
+    const std::uint64_t below = (eight - 0x20 * kOnes) & ~eight;
+    const std::uint64_t quote = eight ^ ('"' * kOnes), slash = eight ^ ('\\' * kOnes);
+    const std::uint64_t others = ((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash);
+    if (((eight | below | others) & kHighs) != 0) break;
+  }
   while (count < text.size() && kIsPlain[static_cast<std::uint8_t>(text[count])]) ++count;
   return count;
 }

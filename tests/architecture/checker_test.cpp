@@ -84,8 +84,8 @@ TEST_CASE(
   // and sizes of moves, 80 for elements named behind tuples and for constants stated exactly,
   // 130 for shardings by meshes and for parts that are manual over some axes only, 100 for lines
   // that are read once where they are written alike, 20 for memory that nobody has written to,
-  // 30 for inputs that devices have alike.
-  CHECK(checker_lines(modules) < 5830);
+  // 30 for inputs that devices have alike, 25 for sizes that are copied often.
+  CHECK(checker_lines(modules) < 5855);
   CHECK(checker_lines(relations) > 1000);
   // A rule for every operation. 600 lines are for loops, which are one iteration and an induction,
   // for all-to-alls, and for manual parts, in which every device has tensors of its own.
@@ -108,11 +108,13 @@ TEST_CASE(
   // of indices, and for gathers and scatters at indices of several components. 230 are for
   // conditions of claims, signs of numbers, sums and powers with constants, windows that are cut,
   // and top-k. 220 are for convolutions over positions that are cut, with the borders of
-  // neighbours, and 100 for instructions that are written alike, whose shapes are looked at once.
-  CHECK(checker_lines(relations) < 9160);
+  // neighbours, and 120 for what is looked at once: shapes of instructions that are written alike,
+  // groups, and how tensors are moved.
+  CHECK(checker_lines(relations) < 9180);
   CHECK(checker_lines(several) > 500);
-  // Messages and collectives between programs, who waits for whom, and the claim.
-  CHECK(checker_lines(several) < 1210);
+  // Messages and collectives between programs, who waits for whom, and the claim. 60 are for
+  // collectives in the same groups, and for messages along the same pairs, which are many.
+  CHECK(checker_lines(several) < 1270);
   CHECK(checker_lines(onesided) > 1000);
   // Three readers (plans in JSON, in text, with expressions and loops; XML), an order, a run. 170
   // lines are for counters whose signals end waits as the interleaving has it: an execution in

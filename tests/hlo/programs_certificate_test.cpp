@@ -203,6 +203,38 @@ TEST_CASE("no device waits forever") {
   CHECK(ranks(starts(0) + ends(0) + all + sends(0), all + whole(1)) == forever);
 }
 
+TEST_CASE("collectives that follow each other wait for all members, each where it stands") {
+  // Devices 0 and 1 run one program. What device 1 receives is sent after what device 0 sends.
+  const auto all = [](const std::string& name, const std::string& of) {
+    return "  " + name + " = f32[4] all-reduce(" + of +
+           "), channel_id=9, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=max\n";
+  };
+  const std::string pairs = "{2,0},{3,1}", out = send("s", "x", 2, "{0,2}");
+  const std::string begin = start_receive("r", 1, pairs), end = finish_receive("r", 1);
+  const auto program_of_two = [&](const std::string& steps) {
+    return answer({kX + "  ROOT y = f32[4] add(x, x)\n",
+                   {{{{0, 1}}, program(kX + steps + "  ROOT y = f32[4] add(n, r)\n", 2)},
+                    {{{2, 2}},
+                     program(kX + send("s", "x", 1, pairs) + receive("q", 2, "{0,2}") +
+                             send("t", "x", 3, "{2,3}") + "  ROOT y = f32[4] add(x, q)\n")},
+                    {{{3, 3}},
+                     program(kX + receive("t", 3, "{2,3}") + send("s", "x", 1, pairs) +
+                             "  ROOT y = f32[4] add(x, t)\n")}},
+                   {{{0, 1, 2, 3}, {{0, 0}, {1, 0}, {2, 0}}}},
+                   {{{0, 1, 2, 3}, {{0, 0}, {1, 0}, {2, 0}}}},
+                   4});
+  };
+  const std::string first = all("m", "x"), second = all("n", "m");
+  const std::string forever = "devices wait for each other forever";
+  CHECK(program_of_two(first + second + begin + end + out) == "accepted");
+  CHECK(program_of_two(first + begin + end + out + second) == "accepted");
+  CHECK(program_of_two(begin + first + second + out + end) == "accepted");
+  CHECK(program_of_two(begin + first + out + second + end) == "accepted");
+  CHECK(program_of_two(first + begin + end + second + out) == forever);
+  CHECK(program_of_two(begin + first + end + second + out) == forever);
+  CHECK(program_of_two(begin + end + first + second + out) == forever);
+}
+
 TEST_CASE("every device runs one program, and every element of every output is held") {
   const std::string first = kDouble + send("s", "d", 1, "{0,1}") + kEnd;
   const Programs right = two_stages(first, receive("r", 1, "{0,1}") + kSquare);

@@ -85,16 +85,17 @@ TEST_CASE("a bitcast is the transposes and the reshape that keep elements where 
                                                    {{4, 4}, {4, 1}},
                                                    {{2, 2, 2}}};
     const auto drawn = [&] {
-      Shape shape = shape_of("f32", {});
+      Index sizes;
       std::int64_t left = all;
       while (left > 1 || below(3) == 0) {
         std::int64_t size = 1 + static_cast<std::int64_t>(below(static_cast<std::size_t>(left)));
         while (left % size != 0) --size;
-        shape.sizes.push_back(size);
+        sizes.push_back(size);
         left /= size;
-        if (shape.sizes.size() == 4) shape.sizes.back() *= std::exchange(left, 1);
-        if (shape.sizes.size() == 4) break;
+        if (sizes.size() == 4) sizes.back() *= std::exchange(left, 1);
+        if (sizes.size() == 4) break;
       }
+      Shape shape = shape_of("f32", sizes);
       shape.layout.resize(shape.sizes.size());
       std::iota(shape.layout.rbegin(), shape.layout.rend(), 0);
       if (below(3) != 0) std::shuffle(shape.layout.begin(), shape.layout.end(), random);
@@ -113,9 +114,10 @@ TEST_CASE("a bitcast is the transposes and the reshape that keep elements where 
     Array array{from.sizes, {}};
     for (const std::int64_t each : memory(from)) array.cells.push_back(static_cast<double>(each));
     for (const Instruction& each : *steps) {
-      const Form form{each.opcode,
-                      "",
-                      {each.opcode == "reshape" ? each.shape.sizes : each.numbers("dimensions")}};
+      const Form form{
+          each.opcode,
+          "",
+          {each.opcode == "reshape" ? each.shape.sizes.all() : each.numbers("dimensions")}};
       array = evaluate(form, {&array}, each.shape.sizes, "f32");
     }
     REQUIRE(array.sizes == to.sizes);

@@ -265,7 +265,7 @@ std::string derived(kernel::xla::RelatedModules& modules, const std::vector<Arra
     }
     if (!known.operands.empty()) choices.emplace_back();
     for (const auto& choice : choices) {
-      for (const Index& hint : {Index{}, known.shape.sizes, Index{2}})
+      for (const Index& hint : {Index{}, known.shape.sizes.all(), Index{2}})
         try_to(node, choice, hint, 4);
     }
     for (std::size_t border = 0; border < modules.borders().size(); ++border) {

@@ -51,17 +51,8 @@ class Calls {
 }  // namespace
 
 bool names_computations(std::string_view key) {
-  static const std::set<std::string_view> kKeys = {"body",
-                                                   "branch_computations",
-                                                   "called_computations",
-                                                   "calls",
-                                                   "condition",
-                                                   "false_computation",
-                                                   "scatter",
-                                                   "select",
-                                                   "to_apply",
-                                                   "true_computation"};
-  return kKeys.contains(key);
+  return is_one_of(key, {"body", "branch_computations", "called_computations", "calls", "condition",
+                         "false_computation", "scatter", "select", "to_apply", "true_computation"});
 }
 
 void require_calls(const Module& module) {
@@ -91,6 +82,7 @@ auto Interpreter::groups_of(const Instruction& instruction, bool reduces) const 
             .first;
   }
   for (const auto& group : known->second) {
+    if (active_.empty()) break;
     for (const std::size_t each : group) require_together(group[0], each);
   }
   return known->second;
@@ -213,7 +205,7 @@ std::optional<Value> Interpreter::collective(const Instruction& instruction,
     /// Elements [first, first + size) along the dimension.
     const auto piece = [&](const Tensor& tensor, std::int64_t first, std::int64_t size) {
       Shape shape{false, tensor.type, tensor.sizes, {}, {}, {}};
-      shape.sizes.at(along) = size;
+      shape.sizes.set(along, size);
       const Index strides = strides_of(tensor.sizes);
       return filled(shape, [&](const Index& index) {
         std::int64_t place = first * strides[along];
@@ -224,7 +216,7 @@ std::optional<Value> Interpreter::collective(const Instruction& instruction,
     const auto joined = [&](const std::vector<Tensor>& tensors) {
       Shape shape{false, tensors.at(0).type, tensors[0].sizes, {}, {}, {}};
       const std::int64_t each = shape.sizes.at(along);
-      shape.sizes[along] *= std::ssize(tensors);
+      shape.sizes.set(along, each * std::ssize(tensors));
       const Index strides = strides_of(tensors[0].sizes);
       return std::make_shared<const Tensor>(filled(shape, [&](const Index& index) {
         std::int64_t place = 0;

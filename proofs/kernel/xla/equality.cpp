@@ -346,8 +346,8 @@ class Comparison {
       const Shape& other = others[number];
       if (!(whole.type == other.type) || whole.sizes.size() != other.sizes.size())
         malformed("tensors of other types or dimensions are related");
-      relations.push_back(
-          read_pieces(each, whole, &other.sizes, devices_.count(), kMaxModuleDevices, budget_));
+      relations.push_back(read_pieces(each, whole, &other.sizes.all(), devices_.count(),
+                                      kMaxModuleDevices, budget_));
       relations.back().number = number;
     }
     if (relations.size() != wholes.size() ||

@@ -115,10 +115,9 @@ bool is_free_of_order(const Computation& reducer) {
 /// Whether the order in which an instruction takes elements decides what it computes.
 bool depends_on_order(const Module& module, const Computation& computation,
                       const Instruction& each) {
-  static const std::set<std::string> kAll = {"all-reduce",     "all-reduce-start", "reduce",
-                                             "reduce-scatter", "reduce-window",    "scatter"};
-  if (!kAll.contains(each.opcode) || is_free_of_order(module.called(each.attribute("to_apply"))))
-    return false;
+  const bool has_reducer = is_one_of(each.opcode, {"all-reduce", "all-reduce-start", "reduce",
+                                                   "reduce-scatter", "reduce-window", "scatter"});
+  if (!has_reducer || is_free_of_order(module.called(each.attribute("to_apply")))) return false;
   if (each.opcode != "scatter" || each.operands.empty()) return true;
   const Index windows = each.numbers("update_window_dims");
   const Index& updates = computation.instructions.at(each.operands.back()).shape.sizes;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,11 +40,44 @@ struct Type {
 inline bool fit(const Type& a, const Type& b) { return a == b || (a.is_float() && b.is_float()); }
 Type type_called(std::string_view name);
 
+/// The sizes of an array. Copies share them until one of them changes.
+class Sizes {
+ public:
+  Sizes() = default;
+  Sizes(Index list)
+      : list_(list.empty() ? nullptr : std::make_shared<const Index>(std::move(list))) {}
+
+  operator const Index&() const { return all(); }
+  const Index& all() const {
+    static const Index kNone;
+    return list_ ? *list_ : kNone;
+  }
+  auto begin() const { return all().begin(); }
+  auto end() const { return all().end(); }
+  std::size_t size() const { return all().size(); }
+  bool empty() const { return list_ == nullptr; }
+  std::int64_t operator[](std::size_t at) const { return (*list_)[at]; }
+  std::int64_t at(std::size_t at) const { return all().at(at); }
+  std::int64_t back() const { return list_->back(); }
+  void set(std::size_t at, std::int64_t size) {
+    Index list = all();
+    list.at(at) = size;
+    *this = Sizes(std::move(list));
+  }
+  friend bool operator==(const Sizes& a, const Sizes& b) {
+    return a.list_ == b.list_ || a.all() == b.all();
+  }
+  friend bool operator==(const Sizes& a, const Index& b) { return a.all() == b; }
+
+ private:
+  std::shared_ptr<const Index> list_;  ///< null: none
+};
+
 /// An array, or a tuple of shapes.
 struct Shape {
   bool is_tuple = false;
   Type type;
-  Index sizes;
+  Sizes sizes;
   Index layout;  ///< dimensions, the one with adjacent elements first; empty: the last is first
   std::vector<Index> tiles;  ///< `T(8,128)(2,1)`: tiles of the last dimensions, and of tiles
   std::vector<Shape> parts;
@@ -99,6 +133,22 @@ struct Instruction {
   bool allocates_memory() const;
 };
 
+/// The first instruction of every kind of a module: what does not depend on names and operands is
+/// the same of all.
+class FirstOfKind {
+ public:
+  bool operator()(const Instruction& each) {
+    if (each.kind == 0) return true;
+    if (each.kind >= seen_.size()) seen_.resize(each.kind + 1, false);
+    const bool is_first = !seen_[each.kind];
+    seen_[each.kind] = true;
+    return is_first;
+  }
+
+ private:
+  std::vector<bool> seen_;
+};
+
 struct Computation {
   std::vector<Instruction> instructions;  ///< operands before their uses
   std::vector<std::uint32_t> parameters;
@@ -142,6 +192,7 @@ struct Words : std::unordered_set<std::string> {
     for (const std::string_view each : split(text, ' ')) emplace(each);
   }
 };
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names);
 std::string_view trimmed(std::string_view text);
 /// Without its first and last characters, if they are these.
 std::string_view stripped(std::string_view text, char open, char close);

@@ -120,6 +120,7 @@ void Programs::read(std::size_t program, Budget& budget) {
   }
   const auto arithmetic = make_numbers(0, 0);
   Interpreter interpreter(module, *arithmetic, programs_[program].counts, budget);
+  Reading reading{interpreter, *arithmetic};
   const auto& instructions = module.main().instructions;
   std::vector<bool> is_local;    // by kind of instruction: it neither waits for others nor says so
   std::vector<bool> is_message;  // by instruction
@@ -159,7 +160,7 @@ void Programs::read(std::size_t program, Budget& budget) {
       read_message(site);
     } else if (is_collective(each.opcode)) {
       if (each.opcode.ends_with("-start")) steps[i] = steps_[program].size();
-      read_collective(site, interpreter, *arithmetic);
+      read_collective(site, reading);
     } else if (each.opcode.ends_with("-done")) {
       read_done(site, steps);
     } else {
@@ -281,56 +282,77 @@ bool Programs::has_counterpart(const Ends& ends) const {
   return are_same(value, send.shape.parts[0]) && are_same(value, at(*ends.receive).shape.parts[0]);
 }
 
-void Programs::read_collective(const Site& site, Interpreter& interpreter, Arithmetic& arithmetic) {
+/// Executed on the numbers of devices. All that are connected wait for each other.
+auto Programs::members_of_permute(const Program& program, const Instruction& instruction,
+                                  const Reading& reading) -> Members {
+  Members members;
+  Value value;
+  const Type type = type_called("s32");
+  for (std::size_t id = 0; id < program.counts.count(); ++id)
+    value.devices.push_back(std::make_shared<const Tensor>(
+        Tensor{type, {}, {reading.arithmetic.integer(static_cast<std::int64_t>(id) + 1, type)}}));
+  value = reading.interpreter.result(program.module.main(), instruction, {&value});
+  std::vector<std::size_t> root(value.devices.size());
+  std::iota(root.begin(), root.end(), 0);
+  const auto root_of = [&](std::size_t id) {
+    while (root[id] != id) id = root[id];
+    return id;
+  };
+  for (std::size_t id = 0; id < root.size(); ++id) {
+    const auto source = static_cast<std::size_t>(value.devices[id]->cells.at(0).value);
+    if (source == 0) continue;
+    members.sources[program.device_of(id)] = program.device_of(source - 1);
+    root[root_of(id)] = root_of(source - 1);
+  }
+  std::map<std::size_t, std::vector<std::size_t>> components;
+  for (std::size_t id = 0; id < root.size(); ++id)
+    components[root_of(id)].push_back(program.device_of(id));
+  for (auto& [first, all] : components) members.groups.push_back(std::move(all));
+  return members;
+}
+
+void Programs::keep_own(std::size_t program, Members& members) const {
+  const auto is_own = [&](std::size_t device) { return program_of_.at(device) == program; };
+  std::erase_if(members.groups,
+                [&](const auto& group) { return std::ranges::none_of(group, is_own); });
+  members.spans = !std::ranges::all_of(
+      members.groups, [&](const auto& group) { return std::ranges::all_of(group, is_own); });
+}
+
+void Programs::read_collective(const Site& site, Reading& reading) {
   const Instruction& instruction = at(site);
   const Program& program = programs_[site.program];
-  Groups groups;
-  std::map<std::size_t, std::size_t> sources;
+  Members permuted;
+  const Members* members = &permuted;
   if (instruction.opcode.starts_with("collective-permute")) {
-    // Executed on the numbers of devices. All that are connected wait for each other.
-    Value value;
-    const Type type = type_called("s32");
-    for (std::size_t id = 0; id < program.counts.count(); ++id)
-      value.devices.push_back(std::make_shared<const Tensor>(
-          Tensor{type, {}, {arithmetic.integer(static_cast<std::int64_t>(id) + 1, type)}}));
-    value = interpreter.result(program.module.main(), instruction, {&value});
-    std::vector<std::size_t> root(value.devices.size());
-    std::iota(root.begin(), root.end(), 0);
-    const auto root_of = [&](std::size_t id) {
-      while (root[id] != id) id = root[id];
-      return id;
-    };
-    for (std::size_t id = 0; id < root.size(); ++id) {
-      const auto source = static_cast<std::size_t>(value.devices[id]->cells.at(0).value);
-      if (source == 0) continue;
-      sources[program.device_of(id)] = program.device_of(source - 1);
-      root[root_of(id)] = root_of(source - 1);
-    }
-    std::map<std::size_t, std::vector<std::size_t>> components;
-    for (std::size_t id = 0; id < root.size(); ++id)
-      components[root_of(id)].push_back(program.device_of(id));
-    for (auto& [first, members] : components) groups.push_back(std::move(members));
+    permuted = members_of_permute(program, instruction, reading);
+    keep_own(site.program, permuted);
   } else {
     const bool reduces = !instruction.opcode.starts_with("all-to-all") &&
                          instruction.opcode != "collective-broadcast";
-    for (auto group : interpreter.groups_of(instruction, reduces)) {
-      for (std::size_t& each : group) each = program.device_of(each);
-      groups.push_back(std::move(group));
+    const Groups& groups = reading.interpreter.groups_of(instruction, reduces);
+    const auto [known, is_new] = reading.members.try_emplace(&groups);
+    if (is_new) {
+      known->second.groups = groups;
+      for (auto& group : known->second.groups) {
+        for (std::size_t& each : group) each = program.device_of(each);
+      }
+      keep_own(site.program, known->second);
     }
+    members = &known->second;
   }
-  std::erase_if(groups, [&](const auto& group) {
-    return std::none_of(group.begin(), group.end(),
-                        [&](std::size_t each) { return program_of_.at(each) == site.program; });
-  });
   const std::int64_t channel = instruction.number("channel_id", 0);
-  Step step{instruction.opcode.ends_with("-start") ? Step::Kind::Start : Step::Kind::Collective,
+  by_channel_[{site.program, channel}].push_back(site);
+  std::vector<Step>& steps = steps_[site.program];
+  const bool is_start = instruction.opcode.ends_with("-start");
+  // Members of one meeting that come to the next one together wait for nobody else there.
+  if (!is_start && members == reading.last && steps.size() == reading.steps) return;
+  Step step{is_start ? Step::Kind::Start : Step::Kind::Collective,
             std::vector<std::uint32_t>(program.devices.size(), kNoNumber)};
-  bool spans = false;
-  for (const auto& group : groups) {
-    const bool is_wide = std::any_of(group.begin(), group.end(), [&](std::size_t each) {
-      return program_of_[each] != site.program;
-    });
-    spans = spans || is_wide;
+  for (const auto& group : members->groups) {
+    const bool is_wide = members->spans && std::ranges::any_of(group, [&](std::size_t each) {
+                           return program_of_[each] != site.program;
+                         });
     auto number = static_cast<std::uint32_t>(meetings_.size());
     if (is_wide) {
       if (channel <= 0) not_covered("a collective that spans programs, without a channel");
@@ -341,11 +363,13 @@ void Programs::read_collective(const Site& site, Interpreter& interpreter, Arith
       if (program_of_[each] == site.program) step.numbers[own_number_[each]] = number;
     }
   }
-  by_channel_[{site.program, channel}].push_back(site);
-  steps_[site.program].push_back(std::move(step));
-  if (!spans) return;
-  groups_[site] = std::move(groups);
-  permutes_[site] = std::move(sources);
+  steps.push_back(std::move(step));
+  const bool may_repeat = !is_start && !members->spans && members != &permuted;
+  reading.last = may_repeat ? members : nullptr;
+  reading.steps = steps.size();
+  if (!members->spans) return;
+  groups_[site] = members->groups;
+  permutes_[site] = members->sources;
 }
 
 void Programs::match_collectives(Budget& budget) {

@@ -33,7 +33,8 @@ struct Site {
   auto operator<=>(const Site&) const = default;
 };
 
-/// In the order of the text of a program, an instruction that communicates.
+/// In the order of the text of a program, an instruction that communicates; one for collectives of
+/// the program alone that follow each other in the same groups.
 struct Step {
   enum class Kind : std::uint8_t {
     Receive,      ///< allows the sends of messages
@@ -98,13 +99,33 @@ class Programs {
     std::size_t source = 0, target = 0;
   };
 
+  /// Of a collective of a program, the groups that devices of it are in, as devices of the whole.
+  struct Members {
+    Groups groups;
+    std::map<std::size_t, std::size_t> sources;  ///< of a collective-permute, by target
+    bool spans = false;                          ///< other programs are in one of the groups
+  };
+  /// A program that is being read.
+  struct Reading {
+    Interpreter& interpreter;
+    Arithmetic& arithmetic;
+    std::map<const Groups*, Members> members = {};  ///< by the interpreter's groups
+    /// Those of the collective that the last of `steps` steps is, if nobody else waits in it.
+    const Members* last = nullptr;
+    std::size_t steps = 0;
+  };
+
   void read(std::size_t program, Budget& budget);
   /// Of source and target, as the attributes of a send or recv say.
   using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
   const Pairs& pairs_of(const Instruction& message);
   void read_message(const Site& site);
   void read_done(const Site& site, std::map<std::size_t, std::size_t>& steps);
-  void read_collective(const Site& site, Interpreter& interpreter, Arithmetic& arithmetic);
+  static Members members_of_permute(const Program& program, const Instruction& instruction,
+                                    const Reading& reading);
+  /// Leaves the groups that devices of the program are in.
+  void keep_own(std::size_t program, Members& members) const;
+  void read_collective(const Site& site, Reading& reading);
   void match_messages();
   /// Whether what is sent is received, in its shape.
   bool has_counterpart(const Ends& ends) const;

@@ -99,11 +99,13 @@ class Line {
     }
     result.type = type_called(word());
     if (accept("[")) {
-      const std::string_view sizes = balanced_list(']');
-      for (const std::string_view size : split(sizes)) {
+      const std::string_view list = balanced_list(']');
+      Index sizes;
+      for (const std::string_view size : split(list)) {
         if (trimmed(size).starts_with("<=")) not_covered("sizes that are not fixed");
-        if (!trimmed(size).empty()) result.sizes.push_back(integer(trimmed(size)));
+        if (!trimmed(size).empty()) sizes.push_back(integer(trimmed(size)));
       }
+      result.sizes = std::move(sizes);
       // A computation begins after a space.
       if (at_ < text_.size() && text_[at_] == '{') {
         ++at_;
@@ -429,33 +431,31 @@ class Reader {
     return parts;
   }
 
-  void read_operand(std::string_view operand, const Line& line, Instruction& instruction,
-                    Computation& computation, Numbers& numbers) {
+  void read_operand(std::string_view operand, const Line& line,
+                    std::vector<std::uint32_t>& operands, Computation& computation,
+                    Numbers& numbers) {
     const std::string_view last = trimmed(operand);
     if (last.empty()) return;
     const std::string_view used = plain(last.substr(last.rfind(' ') + 1));
-    instruction.operands.push_back(operand_called(used, line, computation, numbers));
+    operands.push_back(operand_called(used, line, computation, numbers));
   }
 
-  /// All but the name of an instruction. What was read of a line that is written alike is not read
-  /// again.
-  Instruction rest_of_instruction(Line& line, Computation& computation, Numbers& numbers) {
-    const std::optional<Parts> parts = parts_of(line.rest());
-    if (parts) {
-      const auto known = kinds_.find(parts->key());
-      if (known != kinds_.end()) {
-        Instruction instruction = known->second;
-        const std::string_view operands = parts->operands;
-        instruction.operands.reserve(1 + std::ranges::count(operands, ','));
-        for (std::size_t begin = 0; begin <= operands.size();) {
-          const std::size_t end = std::min(operands.find(',', begin), operands.size());
-          read_operand(operands.substr(begin, end - begin), line, instruction, computation,
-                       numbers);
-          begin = end + 1;
-        }
-        return instruction;
-      }
+  /// The numbers of operands without shapes.
+  std::vector<std::uint32_t> operands_in(std::string_view list, const Line& line,
+                                         Computation& computation, Numbers& numbers) {
+    std::vector<std::uint32_t> operands;
+    operands.reserve(1 + std::ranges::count(list, ','));
+    for (std::size_t begin = 0; begin <= list.size();) {
+      const std::size_t end = std::min(list.find(',', begin), list.size());
+      read_operand(list.substr(begin, end - begin), line, operands, computation, numbers);
+      begin = end + 1;
     }
+    return operands;
+  }
+
+  /// All but the name of an instruction, of a line that is written like none before.
+  Instruction new_instruction(Line& line, const std::optional<Parts>& parts,
+                              Computation& computation, Numbers& numbers) {
     Instruction instruction;
     instruction.shape = line.shape();
     instruction.opcode = line.word();
@@ -475,7 +475,7 @@ class Reader {
       kinds_.emplace(parts->key(), instruction);
     }
     for (const std::string_view operand : split(inside))
-      read_operand(operand, line, instruction, computation, numbers);
+      read_operand(operand, line, instruction.operands, computation, numbers);
     return instruction;
   }
 
@@ -484,12 +484,24 @@ class Reader {
     line.accept("ROOT ");
     const std::string_view name = plain(line.word());
     line.expect("=");
-    Instruction instruction = rest_of_instruction(line, computation, numbers);
+    const std::optional<Parts> parts = parts_of(line.rest());
+    const auto known = parts ? kinds_.find(parts->key()) : kinds_.end();
+    if (known != kinds_.end()) {
+      // What was read of a line that is written alike is not read again.
+      std::vector<std::uint32_t> operands =
+          operands_in(parts->operands, line, computation, numbers);
+      computation.instructions.push_back(known->second);
+      computation.instructions.back().operands = std::move(operands);
+    } else {
+      Instruction instruction = new_instruction(line, parts, computation, numbers);
+      computation.instructions.push_back(std::move(instruction));
+    }
+    Instruction& instruction = computation.instructions.back();
     instruction.name = name;
-    const auto number = static_cast<std::uint32_t>(computation.instructions.size());
-    if (instruction.opcode == "parameter") computation.parameters.push_back(number);
+    if (instruction.opcode == "parameter")
+      computation.parameters.push_back(
+          static_cast<std::uint32_t>(computation.instructions.size() - 1));
     if (!numbers.number(name).second) line.fail("a name twice");
-    computation.instructions.push_back(std::move(instruction));
   }
 
   const std::string& text_;

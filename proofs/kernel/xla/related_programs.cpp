@@ -63,9 +63,11 @@ void RelatedPrograms::find_exchanges() {
   for (const auto& [site, sources] : programs_.receives()) {
     const auto node = first_of(site);
     std::set<ProgramNode> origins;
+    std::optional<Site> last;  // whose array was looked for
     bool is_known = node.has_value();
     for (const auto& source : sources) {
-      if (!source) continue;
+      if (!source || last == source->first) continue;
+      last = source->first;
       const auto from = first_of(source->first);
       is_known = is_known && from;
       if (from) origins.emplace(source->first.program, *from);
@@ -102,12 +104,12 @@ std::optional<Fact> RelatedPrograms::follows(const ProgramNode& node,
   RelatedModules& related = *related_.at(node.first);
   const auto found = exchanges_.find(node);
   if (found == exchanges_.end()) {
-    std::vector<std::size_t> own;
+    own_facts_.clear();
     for (const auto& [program, fact] : facts) {
       if (program != node.first) return std::nullopt;
-      own.push_back(fact);
+      own_facts_.push_back(fact);
     }
-    return related.follows(node.second, own, hint);
+    return related.follows(node.second, own_facts_, hint);
   }
   const Exchange& exchange = found->second;
   budget_.spend(256 + 16 * facts.size());
@@ -138,11 +140,11 @@ std::optional<Fact> RelatedPrograms::received(const ProgramNode& node, const Exc
                                               const std::vector<const Fact*>& facts) {
   Places& places = related_[node.first]->places();
   const auto& sources = programs_.receives().at(exchange.site);
-  /// By device: the fact, and the device that it comes from.
-  std::vector<std::optional<std::pair<std::size_t, std::size_t>>> from;
+  constexpr std::pair kNobody(SIZE_MAX, SIZE_MAX);
+  Route from;
   bool is_all = true;
   for (const auto& source : sources) {
-    from.emplace_back();
+    from.push_back(kNobody);
     is_all = is_all && source;
     if (!source) continue;
     const ProgramNode origin(
@@ -157,9 +159,11 @@ std::optional<Fact> RelatedPrograms::received(const ProgramNode& node, const Exc
     return related_[exchange.origins[k].first]->places();
   };
   Fact result{0, first.tensor, {}, {}};
+  const std::size_t route = routes_.number(from).first;
   for (std::size_t dim = 0; dim < first.places.size(); ++dim) {
     const Place& whole = places_of(0).at(first.places[dim]);
     bool is_free = is_all || dim > 0;
+    Sent sent{route, &places, {}};
     std::vector<std::size_t> fixed;
     for (std::size_t k = 0; k < facts.size(); ++k) {
       Places& own = places_of(k);
@@ -167,9 +171,15 @@ std::optional<Fact> RelatedPrograms::received(const ProgramNode& node, const Exc
       if (own.at(place).size != whole.size || own.at(place).whole != whole.whole)
         return std::nullopt;
       is_free = is_free && own.is_free(place);
+      sent.places.emplace_back(&own, place);
     }
     if (is_free) {
       result.places.push_back(places.free(whole.size, whole.whole));
+      continue;
+    }
+    const auto known = sent_.find(sent);
+    if (known != sent_.end()) {
+      result.places.push_back(known->second);
       continue;
     }
     for (std::size_t k = 0; k < facts.size(); ++k) {
@@ -180,17 +190,19 @@ std::optional<Fact> RelatedPrograms::received(const ProgramNode& node, const Exc
     std::vector<Segments> devices;
     for (const auto& source : from)
       devices.push_back(
-          source ? places_of(source->first).at(fixed[source->first]).devices.at(source->second)
-                 : Segments());
+          source == kNobody
+              ? Segments()
+              : places_of(source.first).at(fixed[source.first]).devices.at(source.second));
     result.places.push_back(places.segments(whole.size, whole.whole, std::move(devices)));
+    sent_.emplace(std::move(sent), result.places.back());
   }
   if (!first.share) return result;
   Parts parts{places_of(0).parts_at(first.share->parts).space, {}};
   for (const auto& source : from) {
-    if (!source) return std::nullopt;
-    const Parts& sent = places_of(source->first).parts_at(facts[source->first]->share->parts);
+    if (source == kNobody) return std::nullopt;
+    const Parts& sent = places_of(source.first).parts_at(facts[source.first]->share->parts);
     if (sent.space != parts.space) return std::nullopt;
-    parts.devices.push_back(sent.devices.at(source->second));
+    parts.devices.push_back(sent.devices.at(source.second));
   }
   const auto number = places.parts(std::move(parts), budget_);
   if (!number) return std::nullopt;
@@ -272,6 +284,7 @@ std::optional<Fact> RelatedPrograms::united(const ProgramNode& node, const Excha
         communication.sources[number[target]] = number[source];
     }
   }
+  communication.look_at_groups(count);
   auto result =
       related.communicated(joint, communication, related.local().nodes[node.second], fact);
   if (!result) return std::nullopt;

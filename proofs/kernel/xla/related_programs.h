@@ -51,6 +51,16 @@ class RelatedPrograms {
     std::vector<ProgramNode> origins;
     Site site;
   };
+  /// By device of a program: which of an exchange's origins has what it gets, and on which device
+  /// of that program.
+  using Route = std::vector<std::pair<std::size_t, std::size_t>>;
+  /// What is sent along a route, of one dimension.
+  struct Sent {
+    std::size_t route = 0;
+    const Places* to = nullptr;
+    std::vector<std::pair<const Places*, std::size_t>> places;  ///< of every origin
+    auto operator<=>(const Sent&) const = default;
+  };
   /// How a program's devices hold what it has a number of: many tensors are held alike.
   std::shared_ptr<Relation> held(std::size_t program, const ProgramsRelation& relation);
   void find_exchanges();
@@ -65,6 +75,9 @@ class RelatedPrograms {
   std::vector<std::unique_ptr<RelatedModules>> related_;
   std::map<ProgramNode, Exchange> exchanges_;
   std::map<std::pair<std::size_t, const Relation*>, std::shared_ptr<Relation>> held_;
+  Interned<Route> routes_;
+  std::map<Sent, std::size_t> sent_;    ///< its place in `to`
+  std::vector<std::size_t> own_facts_;  ///< that follows() is asked about
 };
 
 /// The relation on the devices of one program; nothing if it has nothing of the tensor.

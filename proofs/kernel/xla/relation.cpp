@@ -371,6 +371,12 @@ auto RelatedModules::holding(const Index& own, const Index& whole, const Relatio
       if (own.empty()) return std::nullopt;
       continue;
     }
+    if (boxes[device].size() == 1) {
+      const Piece& box = *boxes[device][0];
+      for (std::size_t k = 0; k < own.size(); ++k)
+        dimensions[k][device] = {{box.at[k], box.of[k], box.sizes[k]}};
+      continue;
+    }
     const auto product = product_of(boxes[device], own.size());
     if (!product) return std::nullopt;
     for (std::size_t k = 0; k < own.size(); ++k) dimensions[k][device] = (*product)[k];
@@ -489,12 +495,15 @@ bool RelatedModules::answers(std::size_t number, std::size_t output,
   if (tensors_.varies(fact.tensor) && !whole_.are_own) return false;
   if (fact.view || fact.share || fact.partial.has_value() != relation.reducer.has_value())
     return false;
-  std::map<std::uint32_t, std::uint32_t> part_of, copies_of;
-  for (const Piece& piece : relation.pieces) {
-    for (std::size_t k = 0; k < piece.of.size(); ++k) {
-      const Place& place = places_.at(fact.places.at(k));
-      if (place.devices.empty() && !fact.partial) continue;
-      if (place.devices.empty()) return false;
+  const std::size_t rank = fact.places.size();
+  if (std::ranges::any_of(relation.pieces,
+                          [&](const Piece& piece) { return piece.of.size() != rank; }))
+    return false;
+  for (std::size_t k = 0; k < rank && !relation.pieces.empty(); ++k) {
+    const Place& place = places_.at(fact.places[k]);
+    if (place.devices.empty() && !fact.partial) continue;
+    if (place.devices.empty()) return false;
+    for (const Piece& piece : relation.pieces) {
       const Segments& all = place.devices.at(piece.device);
       // All parts have an element at the same index.
       if (fact.partial && all.size() != 1) return false;
@@ -504,7 +513,10 @@ bool RelatedModules::answers(std::size_t number, std::size_t output,
       });
       if (!is_there) return false;
     }
-    if (!fact.partial) continue;
+  }
+  if (!fact.partial) return true;
+  std::map<std::uint32_t, std::uint32_t> part_of, copies_of;
+  for (const Piece& piece : relation.pieces) {
     const Partial& partial = places_.partial_at(*fact.partial);
     const std::uint32_t copies = partial.copies.at(piece.device);
     if (partial.op != relation.reducer || partial.groups.at(piece.device) != 0 ||
@@ -512,7 +524,6 @@ bool RelatedModules::answers(std::size_t number, std::size_t output,
         copies_of.emplace(piece.part, copies).first->second != copies)
       return false;
   }
-  if (!fact.partial) return true;
   // Every part counts once, and there is no other.
   const Partial& partial = places_.partial_at(*fact.partial);
   const std::set<std::uint32_t> copies(partial.copies.begin(), partial.copies.end());

@@ -463,8 +463,11 @@ struct Communication {
   std::vector<std::vector<std::size_t>> groups = {};
   std::vector<std::optional<std::size_t>> sources = {};  ///< by device, of a collective-permute
 
-  /// Whether groups are of one size, and each of so many devices is in one.
-  bool has_even_groups(std::size_t devices) const;
+  /// Whether groups are of one size, and every device is in one.
+  bool has_even_groups = false;
+
+  /// Sets that for so many devices.
+  void look_at_groups(std::size_t devices);
 };
 
 /// How devices hold an input, counted as those of a module are: the same where the same object.
@@ -570,7 +573,8 @@ class RelatedModules {
   std::optional<Fact> of_shares(std::size_t number, const Facts& facts, const Index& hint);
   // relation_rules.cpp
   std::optional<Fact> elementwise(const Node& node, const Form& form, const Facts& facts);
-  std::optional<Fact> moved(const Node& node, Form form, const Facts& facts, const Index& hint);
+  std::optional<Fact> moved(const Node& node, const Form& form, const Facts& facts,
+                            const Index& hint);
   std::optional<Fact> reshaped(const Node& node, const Fact& fact, const Index& sizes);
   std::optional<Fact> gathered_view(const Node& node, const Fact& fact);
   std::optional<Fact> broadcast_with(const Node& node, const Form& form, const Fact& fact,
@@ -614,7 +618,7 @@ class RelatedModules {
   bool is_within(std::size_t tensor, std::int64_t size) const;
   std::optional<Index> starts(std::size_t node, std::int64_t most) const;
   std::optional<Index> one_number(std::size_t node) const;
-  std::optional<Fact> made(const Node& node, Form form, const Facts& facts,
+  std::optional<Fact> made(const Node& node, const Form& form, const Facts& facts,
                            std::vector<std::size_t> places,
                            std::optional<std::size_t> partial = {});
 

@@ -169,7 +169,7 @@ std::optional<std::size_t> Tensors::dot_of_broadcast(const Form& form,
   std::iota(next.numbers[side].begin(), next.numbers[side].end(), 0);
   const auto turned = make({"transpose", "", {order}}, {operands[side]}, at(operands[side]).kind);
   if (!turned || !is_wide(*turned)) return std::nullopt;
-  return make(std::move(next),
+  return make(next,
               side == 0 ? std::vector{*turned, operands[1]} : std::vector{operands[0], *turned},
               kind);
 }
@@ -368,7 +368,7 @@ std::optional<std::size_t> Tensors::sum_of_scaled(const Form& form,
                                                   const std::string& kind) {
   if (form.text != "add" || kind != "float" || !is_zero(operands[1])) return std::nullopt;
   const Moved moved = this->moved(operands[0]);
-  const Tensor base = at(moved.base);
+  const Tensor& base = at(moved.base);
   const auto scaled = this->scaled(moved.base);
   if (!scaled && base.form.opcode != "negate") return std::nullopt;
   const auto x = make_moved_as(scaled ? scaled->of : base.operands[0], moved.dimensions);
@@ -383,7 +383,7 @@ std::optional<std::size_t> Tensors::reduction_of_parts(const Form& form,
                                                        const std::vector<std::size_t>& operands,
                                                        const std::string& kind) {
   constexpr std::size_t kFew = 64;
-  const Tensor x = at(operands[0]);
+  const Tensor& x = at(operands[0]);
   if (x.form.opcode != "concatenate" || x.operands.size() > kFew || form.numbers.size() != 1 ||
       !contains(form.numbers[0], static_cast<std::size_t>(x.form.numbers[0][0])) ||
       !op_called(form.text) || !is_neutral(form.text, operands[1]))
@@ -447,7 +447,7 @@ std::optional<std::size_t> Tensors::sum_of_products(const Index& along, std::siz
   Index turned;
   for (const std::size_t each : sorted)
     turned.push_back(std::find(order.begin(), order.end(), each) - order.begin());
-  const auto dot = make(std::move(form), std::move(factors), kind);
+  const auto dot = make(form, std::move(factors), kind);
   return dot ? make({"transpose", "", {std::move(turned)}}, {*dot}, kind) : std::nullopt;
 }
 
@@ -507,7 +507,7 @@ std::optional<std::size_t> Tensors::sum_of_batches(const Moved& moved, const Ind
     if (!moved_side) return std::nullopt;
     operands.push_back(*moved_side);
   }
-  const auto sum = make(std::move(own), operands, dot.kind);
+  const auto sum = make(own, operands, dot.kind);
   if (!sum || at(*sum).sizes != sizes) return std::nullopt;
   // Batches that are kept come first, one digit each, then the other dimensions.
   const Index own_strides = strides_of(sizes);
@@ -538,7 +538,7 @@ std::optional<std::size_t> Tensors::slice_of_dot(const Form& form, std::size_t o
     const Index sizes = at(operands[side]).sizes;
     Form own{"slice", "", {Index(sizes.size(), 0), sizes, Index(sizes.size(), 1)}};
     for (std::size_t i = 0; i < 3; ++i) own.numbers[i][dimension] = form.numbers[i][k];
-    const auto slice = make(std::move(own), {operands[side]}, at(operands[side]).kind);
+    const auto slice = make(own, {operands[side]}, at(operands[side]).kind);
     if (slice) operands[side] = *slice;
     return slice.has_value();
   };

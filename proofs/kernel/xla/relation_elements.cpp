@@ -70,7 +70,7 @@ std::optional<std::size_t> Tensors::clamped(const Form& form,
   if (form.opcode == "clamp") return cut(operands[0], operands[1], operands[2]);
   if (form.opcode != "maximum") return std::nullopt;
   for (std::size_t k = 0; k < 2; ++k) {
-    const Tensor below = at(operands[1 - k]);
+    const Tensor& below = at(operands[1 - k]);
     const auto low = fraction(operands[k]);
     for (std::size_t i = 0; low && i < 2 && below.form.opcode == "minimum"; ++i) {
       const auto high = fraction(below.operands[i]);
@@ -88,7 +88,7 @@ std::optional<std::size_t> Tensors::integer_clamp(const Form& form,
   const bool is_below = form.opcode == "minimum";
   if (kind == "pred" || (!is_below && form.opcode != "maximum")) return std::nullopt;
   for (std::size_t k = 0; k < 2; ++k) {
-    const Tensor inner = at(operands[1 - k]);
+    const Tensor& inner = at(operands[1 - k]);
     const auto outer_bound = integer(operands[k]);
     if (!outer_bound || inner.form.opcode != (is_below ? "maximum" : "minimum")) continue;
     for (std::size_t i = 0; i < 2; ++i) {
@@ -125,7 +125,7 @@ std::optional<std::size_t> Tensors::sum_with_constant(const Form& form,
   const bool is_negated = first && is_difference;
   const std::size_t x = operands[first ? 1 : 0];
   const Factor c = first ? *first : *second;
-  const Tensor inner = at(x);
+  const Tensor& inner = at(x);
   for (std::size_t k = 0; k < 2 && inner.operands.size() == 2; ++k) {
     const auto own = fraction(inner.operands[k]);
     const bool subtracts = inner.form.opcode == "subtract" && k == 0;
@@ -324,7 +324,7 @@ std::optional<std::size_t> Tensors::function_of_narrow(const Form& form,
   std::vector<std::size_t> all;
   for (const std::size_t each : operands) {
     const auto own = keeps_factors ? scaled(each) : std::nullopt;
-    const Tensor wide = at(own ? own->of : each);
+    const Tensor& wide = at(own ? own->of : each);
     if (wide.form.opcode != "broadcast") return std::nullopt;
     const auto narrow =
         own ? scaled_by(wide.operands[0], own->by) : std::optional(wide.operands[0]);
@@ -371,7 +371,7 @@ std::optional<std::size_t> Tensors::quotient_as_product(const Form& form,
 
 /// What x is, of which this is the inverse; also where that is made wide.
 std::optional<std::size_t> Tensors::inverted(std::size_t number) {
-  const Tensor known = at(number);
+  const Tensor& known = at(number);
   if (known.form.opcode == "broadcast") {
     const auto narrow = inverted(known.operands[0]);
     return narrow ? make(known.form, {*narrow}, known.kind) : std::nullopt;

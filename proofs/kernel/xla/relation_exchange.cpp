@@ -80,7 +80,7 @@ std::optional<Fact> RelatedModules::in_padding(const Fact& fact, const Index& hi
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   const auto along = static_cast<std::size_t>(hint.at(0));
   const std::int64_t low = hint.at(1), high = hint.at(2);
-  const Tensors::Tensor tensor = tensors_.at(fact.tensor);
+  const Tensors::Tensor& tensor = tensors_.at(fact.tensor);
   if (fact.partial || fact.view || fact.share || along >= fact.places.size() || low < 0 ||
       low > kMost || high < 0 || high > kMost || tensor.kind == "pred" ||
       tensors_.varies(fact.tensor))
@@ -100,7 +100,7 @@ std::optional<Fact> RelatedModules::in_padding(const Fact& fact, const Index& hi
   pad.numbers[0][along] = low;
   pad.numbers[1][along] = high;
   const auto padded =
-      tensors_.make(std::move(pad), {fact.tensor, tensors_.zeros_of(tensor.kind, {})}, tensor.kind);
+      tensors_.make(pad, {fact.tensor, tensors_.zeros_of(tensor.kind, {})}, tensor.kind);
   if (!padded) return std::nullopt;
   Fact result{0, *padded, fact.places, {}};
   result.places[along] = places_.segments(place.size, place.whole + low + high, std::move(devices));
@@ -184,14 +184,14 @@ std::optional<Fact> RelatedModules::chosen_by_index(const Facts& facts, const In
       where.whole != own + low + high)
     return std::nullopt;
   if (is_padded) {
-    const Tensors::Tensor number = tensors_.at(other.tensor);
+    const Tensors::Tensor& number = tensors_.at(other.tensor);
     if (number.form.opcode != "broadcast" || !tensors_.at(number.operands[0]).sizes.empty())
       return std::nullopt;
     Form pad{"pad", "", std::vector<Index>(3, Index(x.places.size(), 0))};
     pad.numbers[0][*along] = low;
     pad.numbers[1][*along] = high;
     const auto tensor =
-        tensors_.make(std::move(pad), {x.tensor, number.operands[0]}, tensors_.at(x.tensor).kind);
+        tensors_.make(pad, {x.tensor, number.operands[0]}, tensors_.at(x.tensor).kind);
     if (!tensor) return std::nullopt;
     result.tensor = *tensor;
   } else if (x.tensor != other.tensor) {
@@ -227,16 +227,17 @@ std::optional<Fact> RelatedModules::chosen_by_index(const Facts& facts, const In
   return result;
 }
 
-bool Communication::has_even_groups(std::size_t devices) const {
+void Communication::look_at_groups(std::size_t devices) {
   std::vector<bool> is_member(devices, false);
   std::size_t members = 0;
+  bool are_alike = true;
   for (const auto& group : groups) {
-    if (group.size() != groups[0].size()) return false;
+    are_alike = are_alike && group.size() == groups[0].size();
     for (const std::size_t each : group) is_member.at(each) = true;
     members += group.size();
   }
-  return members == devices &&
-         std::find(is_member.begin(), is_member.end(), false) == is_member.end();
+  has_even_groups = are_alike && members == devices &&
+                    std::find(is_member.begin(), is_member.end(), false) == is_member.end();
 }
 
 /// Whether devices that exchange elements have the same places.
@@ -283,7 +284,7 @@ std::optional<Fact> RelatedModules::exchanged(const Communication& communication
     }
   }
   Numbering position(places_.devices(), 0), leader(places_.devices(), 0);
-  if (!communication.has_even_groups(places_.devices())) return std::nullopt;
+  if (!communication.has_even_groups) return std::nullopt;
   for (const auto& group : communication.groups) {
     const std::int64_t size = std::ssize(group);
     if (size != own[d] || instruction.number("split_count", size) != size) return std::nullopt;
@@ -341,7 +342,7 @@ std::optional<Fact> RelatedModules::gathered_across(const Communication& communi
   const Index& own = local_.nodes[fact.node].shape.sizes;
   if (fact.partial || fact.share || !node.instruction->has("dimensions")) return std::nullopt;
   const auto d = static_cast<std::size_t>(node.instruction->numbers("dimensions").at(0));
-  if (d >= own.size() || !communication.has_even_groups(places_.devices())) return std::nullopt;
+  if (d >= own.size() || !communication.has_even_groups) return std::nullopt;
   std::vector<std::size_t> places;
   for (const std::size_t each : fact.places) {
     const auto place = places_.fixed(each);

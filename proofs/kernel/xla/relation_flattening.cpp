@@ -77,8 +77,10 @@ class Flattening {
   Flattening(FlatModule& flat, Budget& budget) : flat_(flat), budget_(budget) {}
 
   void run() {
+    FirstOfKind is_first;
     for (const auto& [name, computation] : flat_.module.computations) {
       for (const Instruction& each : computation.instructions) {
+        if (!is_first(each)) continue;
         const bool is_message = is_one_of(each.opcode, {"recv", "recv-done", "send", "send-done"});
         if ((is_message && !flat_.is_one_of_several) ||
             is_one_of(each.opcode, {"infeed", "outfeed", "rng", "rng-get-and-update-state"}) ||
@@ -241,6 +243,7 @@ class Flattening {
     const AddNode adding = [&](Node next) { return add(std::move(next)); };
     if (const auto known = like(instruction, operands)) {
       Node node{&computation, &instruction, {}, shape, 0, flat_.nodes[*known].is_function};
+      node.operands.reserve(operands.size());
       for (const Tree* operand : operands) node.operands.push_back(*operand->node);
       if (const auto other = other_node(node, adding)) return {other, {}};
       return {add_with_form(std::move(node), flat_.forms[*known]), {}};
@@ -467,7 +470,7 @@ class Flattening {
       step.attributes.set("dimensions", text_of(order));
       Index from;
       for (std::size_t i = 0; i < rank; ++i)
-        step.shape.sizes[i] = operand.shape.sizes[static_cast<std::size_t>(order[i])];
+        step.shape.sizes.set(i, element_of(operand.shape.sizes, order[i]));
       if (operand.instruction->opcode == "transpose" && operand.operands.size() == 1) {
         const Index own = operand.instruction->numbers("dimensions");
         for (const std::int64_t each : order)

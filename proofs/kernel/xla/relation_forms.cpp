@@ -122,10 +122,6 @@ const Instruction* operation_of(const Module& module, const Instruction& instruc
 
 }  // namespace
 
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 bool have_types(const std::string& opcode, const std::vector<Type>& operands,
                 const std::vector<Shape>& results) {
   const auto all_fit = [&](std::size_t first, std::size_t end) {

@@ -294,9 +294,8 @@ std::optional<std::size_t> Tensors::convolution_of_padded(const Form& form,
   }
   set_window(plain, window);
   if (!is_padded && plain.text == form.text) return std::nullopt;
-  const auto padded =
-      is_padded ? make(std::move(pad), {operands[0], zeros_of(kind, {})}, kind) : operands[0];
-  return padded ? make(std::move(plain), {*padded, operands[1]}, kind) : std::nullopt;
+  const auto padded = is_padded ? make(pad, {operands[0], zeros_of(kind, {})}, kind) : operands[0];
+  return padded ? make(plain, {*padded, operands[1]}, kind) : std::nullopt;
 }
 
 /// A convolution with any order of dimensions is one of transposed operands, transposed, with the
@@ -332,7 +331,7 @@ std::optional<std::size_t> Tensors::canonical_convolution(const Form& form,
     if (!transposed) return std::nullopt;
     turned.push_back(*transposed);
   }
-  const auto result = make(std::move(canonical), std::move(turned), kind);
+  const auto result = make(canonical, std::move(turned), kind);
   return result ? make({"transpose", "", {back}}, {*result}, kind) : std::nullopt;
 }
 

@@ -76,7 +76,7 @@ std::optional<std::size_t> Tensors::decided(const Form& form,
                                             const std::vector<std::size_t>& operands) {
   if (form.opcode == "select") {
     if (const auto condition = integer(operands[0])) return operands[*condition == 0 ? 2 : 1];
-    const Tensor condition = at(operands[0]);
+    const Tensor& condition = at(operands[0]);
     const bool is_wide = condition.form.opcode == "broadcast";
     const Tensor own = is_wide ? at(condition.operands[0]) : condition;
     if (own.form.opcode != "not") return std::nullopt;

@@ -117,7 +117,7 @@ std::optional<std::vector<Instruction>> steps_of_bitcast(const Instruction& bitc
   Index now = from.sizes;
   if (!std::is_sorted(memory.begin(), memory.end())) add("transpose", now = sizes, *order);
   const bool is_last = std::is_sorted(new_memory.begin(), new_memory.end());
-  const Index& next = is_last ? to.sizes : new_sizes;
+  const Index& next = is_last ? to.sizes.all() : new_sizes;
   if (now != next || (is_last && steps.empty())) add("reshape", next, {});
   if (!is_last) {
     Index places(new_order->size());

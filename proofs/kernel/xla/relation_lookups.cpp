@@ -43,9 +43,9 @@ std::optional<std::size_t> Tensors::choice_of_update(const Form& form,
                                                      const std::string& kind) {
   if (form.opcode != "dynamic-update-slice") return std::nullopt;
   const Moved update = moved(operands[1]);
-  const Tensor choice = at(update.base);
+  const Tensor& choice = at(update.base);
   if (choice.form.opcode != "select") return std::nullopt;
-  const Tensor where = at(choice.operands[0]);
+  const Tensor& where = at(choice.operands[0]);
   if (where.form.opcode != "broadcast" || !where.form.numbers[0].empty()) return std::nullopt;
   std::vector<std::size_t> slice = operands;
   slice.erase(slice.begin() + 1);
@@ -78,7 +78,7 @@ std::optional<std::size_t> Tensors::with_plain_starts(const Form& form,
   std::vector<std::size_t> all = operands;
   for (std::size_t k = 0; k < whole.size(); ++k) {
     const std::int64_t most = whole[k] - sizes[k];
-    const Tensor start = at(operands[first + k]);
+    const Tensor& start = at(operands[first + k]);
     Form plain{"numbers", "", {}};
     if (most == 0) {
       plain.numbers = {{0}};
@@ -113,8 +113,7 @@ std::optional<std::size_t> Tensors::listed_gather(const Form& form,
   auto one = listed(form, sizes, indices);
   if (!one) return std::nullopt;
   const auto list = make({"reshape", "", {{one->count}}}, {operands[1]}, at(operands[1]).kind);
-  const auto gathered =
-      list ? make(std::move(one->form), {operands[0], *list}, kind) : std::nullopt;
+  const auto gathered = list ? make(one->form, {operands[0], *list}, kind) : std::nullopt;
   return gathered ? make({"reshape", "", {sizes}}, {*gathered}, kind) : std::nullopt;
 }
 
@@ -133,8 +132,7 @@ std::optional<std::size_t> Tensors::listed_scatter(const Form& form,
   own.insert(own.begin(), one->count);
   const auto list = make({"reshape", "", {{one->count}}}, {operands[1]}, at(operands[1]).kind);
   const auto updates = make({"reshape", "", {own}}, {operands[2]}, kind);
-  return list && updates ? make(std::move(one->form), {operands[0], *list, *updates}, kind)
-                         : std::nullopt;
+  return list && updates ? make(one->form, {operands[0], *list, *updates}, kind) : std::nullopt;
 }
 
 /// A window that has all along the dimensions that are looked up is at index 0 there, which indices

@@ -52,7 +52,7 @@ std::optional<std::size_t> WholeModule::exchange_of(const Module& module, const 
   if (opcode == "all-reduce" || opcode == "collective-permute") {
     // Element by element: of what is moved or joined, each by itself.
     const Tensors::Moved moved = tensors.moved(operand);
-    const Tensors::Tensor base = tensors.at(moved.base);
+    const Tensors::Tensor& base = tensors.at(moved.base);
     if (!moved.is_own) {
       const auto result = exchange_of(module, node, moved.base, {}, opcode);
       return result ? tensors.make_moved_as(*result, moved.dimensions) : std::nullopt;
@@ -173,7 +173,7 @@ std::optional<std::size_t> WholeModule::scattered(const Module& module, const No
 /// same on all members of a group: this tensor.
 std::optional<std::size_t> WholeModule::gathered_slices(const Node& node, std::size_t operand,
                                                         std::size_t along) {
-  const Tensors::Tensor slice = tensors.at(operand);
+  const Tensors::Tensor& slice = tensors.at(operand);
   if (slice.form.opcode != "dynamic-slice") return std::nullopt;
   const auto groups = interpreter_.groups_of(*node.instruction, true);
   const std::size_t all = slice.operands.at(0);

@@ -80,11 +80,17 @@ bool is_empty(const Index& sizes) {
 
 /// Digits of the row-major number of an element in a tensor that this one is made of by reshapes
 /// and transposes.
-Tensors::Moved Tensors::moved(std::size_t number) const {
+const Tensors::Moved& Tensors::moved(std::size_t number) const {
+  while (moved_.size() <= number) moved_.emplace_back();
+  if (!moved_[number]) moved_[number] = move_of(number);
+  return *moved_[number];
+}
+
+Tensors::Moved Tensors::move_of(std::size_t number) const {
   const Tensor& tensor = at(number);
   const std::string_view opcode = tensor.form.opcode;
   if ((opcode == "transpose" || opcode == "reshape") && !is_empty(tensor.sizes)) {
-    Moved moved = this->moved(tensor.operands[0]);
+    const Moved& moved = this->moved(tensor.operands[0]);
     if (auto dimensions = moved_by(tensor.form, moved.dimensions))
       return {moved.base, std::move(*dimensions)};
   }
@@ -196,7 +202,7 @@ std::optional<std::size_t> Tensors::function_of_broadcasts(const Form& form,
   if (own.size() == sizes.size()) return std::nullopt;
   std::vector<std::size_t> narrow;
   for (const std::size_t each : operands) {
-    const Tensor wide = at(each);
+    const Tensor& wide = at(each);
     Index along;
     for (const std::int64_t of : wide.form.numbers[0]) along.push_back(element_of(place, of));
     const auto one = make({"broadcast", "", {along, own}}, wide.operands, wide.kind);
@@ -212,15 +218,15 @@ std::optional<std::size_t> Tensors::function_of_broadcasts(const Form& form,
 std::optional<std::size_t> Tensors::elements_of_moved(const Form& form,
                                                       std::vector<std::size_t> operands,
                                                       const std::string& kind) {
-  std::vector<Moved> all;
+  std::vector<const Moved*> all;
   const Moved* first = nullptr;
-  for (const std::size_t each : operands) all.push_back(moved(each));
+  for (const std::size_t each : operands) all.push_back(&moved(each));
   const auto is_splat = [&](const Moved& moved) {
     return is_one_of(at(moved.base).form.opcode, {"broadcast", "constant"});
   };
   const auto find_first = [&](const auto& may_be) {
-    for (const Moved& each : all) {
-      if (may_be(each) && (first == nullptr || each.base < first->base)) first = &each;
+    for (const Moved* each : all) {
+      if (may_be(*each) && (first == nullptr || each->base < first->base)) first = each;
     }
   };
   find_first([&](const Moved& each) { return !is_splat(each); });
@@ -228,10 +234,10 @@ std::optional<std::size_t> Tensors::elements_of_moved(const Form& form,
   if (first == nullptr || first->is_own) return std::nullopt;
   const Index own = at(first->base).sizes;
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    const bool is_alike =
-        !is_splat(all[k]) && all[k].dimensions == first->dimensions && at(all[k].base).sizes == own;
+    const bool is_alike = !is_splat(*all[k]) && all[k]->dimensions == first->dimensions &&
+                          at(all[k]->base).sizes == own;
     const std::optional<std::size_t> back =
-        is_alike ? all[k].base : make_moved_back(operands[k], first->dimensions, own);
+        is_alike ? all[k]->base : make_moved_back(operands[k], first->dimensions, own);
     if (!back) return std::nullopt;
     operands[k] = *back;
   }
@@ -242,7 +248,7 @@ std::optional<std::size_t> Tensors::elements_of_moved(const Form& form,
 /// Dimensions that are new in the broadcast may stand elsewhere, but not within others. A function
 /// of the elements of broadcasts, of at most this depth, is that of these moved.
 std::optional<std::size_t> Tensors::moved_broadcast(const Moved& moved, int depth) {
-  const Tensor wide = at(moved.base);
+  const Tensor& wide = at(moved.base);
   if (wide.form.opcode != "broadcast") {
     if (!op_called(wide.form.opcode) || depth == 0) return std::nullopt;
     std::vector<std::size_t> operands;
@@ -284,7 +290,7 @@ std::optional<std::size_t> Tensors::moved_broadcast(const Moved& moved, int dept
 /// Where a dimension is made of new ones and of others it is a reshape of a broadcast that has no
 /// more dimensions than it takes.
 std::optional<std::size_t> Tensors::reshaped_broadcast(const Moved& moved) {
-  const Tensor wide = at(moved.base);
+  const Tensor& wide = at(moved.base);
   if (wide.form.opcode != "broadcast") return std::nullopt;
   const Index& kept = wide.form.numbers[0];
   const Index strides = strides_of(wide.sizes);
@@ -361,7 +367,7 @@ std::optional<std::size_t> Tensors::slice_of_moved(const Form& form, std::size_t
     own.numbers[0][(*along)[k]] = form.numbers[0][k];
     own.numbers[1][(*along)[k]] = form.numbers[1][k];
   }
-  const auto slice = make(std::move(own), {moved.base}, base.kind);
+  const auto slice = make(own, {moved.base}, base.kind);
   return slice ? make_moved_as(*slice, moved.dimensions) : std::nullopt;
 }
 
@@ -455,8 +461,7 @@ std::optional<std::size_t> Tensors::joined_slices(const Form& form,
       other.numbers[0][along] = joined.numbers[0][along];
       follows = follows && joined == other;
     }
-    const auto slice =
-        follows ? make(std::move(joined), first.operands, kind) : std::optional<std::size_t>();
+    const auto slice = follows ? make(joined, first.operands, kind) : std::optional<std::size_t>();
     if (slice)
       all.back() = *slice;
     else
@@ -489,7 +494,7 @@ std::optional<std::size_t> Tensors::padded_in_order(const std::vector<std::size_
     pad.numbers[1].push_back(high[from]);
   }
   const auto turned = make({"transpose", "", {order}}, {operands[0]}, kind);
-  const auto result = turned ? make(std::move(pad), {*turned, operands[1]}, kind) : std::nullopt;
+  const auto result = turned ? make(pad, {*turned, operands[1]}, kind) : std::nullopt;
   return result ? make({"transpose", "", {back}}, {*result}, kind) : std::nullopt;
 }
 
@@ -557,7 +562,7 @@ std::optional<std::size_t> Tensors::padded(const Form& form,
                   kind);
     if (!pads && !cuts) return operands[0];
     if (cuts) {
-      const auto part = make(std::move(slice), {operands[0]}, kind);
+      const auto part = make(slice, {operands[0]}, kind);
       return pads ? pad_of(part, operands[1], std::move(low), std::move(high)) : part;
     }
     // What is moved is padded before.
@@ -601,8 +606,7 @@ std::optional<std::size_t> Tensors::padded(const Form& form,
       high[k] = std::max<std::int64_t>(0, to - inner[k]);
     }
     const std::size_t number = x.operands[1];
-    return pad_of(make(std::move(slice), {x.operands[0]}, kind), number, std::move(low),
-                  std::move(high));
+    return pad_of(make(slice, {x.operands[0]}, kind), number, std::move(low), std::move(high));
   }
   if (opcode != "reduce") return std::nullopt;
   for (std::size_t k = 0; k < sizes.size(); ++k) {

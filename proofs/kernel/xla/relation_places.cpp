@@ -180,7 +180,9 @@ std::optional<std::size_t> Places::refined(std::size_t partial,
 
 Places::Reduced Places::reduced(Op op, const std::vector<std::size_t>& kept,
                                 const std::vector<std::size_t>& along, Budget& budget) {
-  std::vector<std::size_t> key = {static_cast<std::size_t>(op)};
+  std::vector<std::size_t> key;
+  key.reserve(2 + kept.size() + along.size());
+  key.push_back(static_cast<std::size_t>(op));
   key.insert(key.end(), kept.begin(), kept.end());
   key.push_back(SIZE_MAX);
   key.insert(key.end(), along.begin(), along.end());
@@ -205,7 +207,7 @@ Places::Reduced Places::complete(std::size_t parts, const std::vector<std::size_
   Partial partial{op, classes(kept), {}};
   partial.copies = common(partial.groups, numbered(all_parts.devices));
   // The elements of every class of copies, and so of every group: each once.
-  std::map<std::uint32_t, std::vector<Box>> groups;
+  std::map<std::uint32_t, std::vector<const Box*>> groups;
   bool is_cut = false;
   for (std::uint32_t device = 0; device < devices_; ++device) {
     if (partial.copies[device] != device) continue;
@@ -213,22 +215,22 @@ Places::Reduced Places::complete(std::size_t parts, const std::vector<std::size_
     const std::vector<Box>& boxes = all_parts.devices[device];
     budget.spend(8 * boxes.size());
     auto& all = groups[partial.groups[device]];
-    all.insert(all.end(), boxes.begin(), boxes.end());
+    for (const Box& each : boxes) all.push_back(&each);
   }
   for (auto& [group, boxes] : groups) {
     double size = 0;
     std::sort(boxes.begin(), boxes.end(),
-              [](const Box& a, const Box& b) { return a.from < b.from; });
+              [](const Box* a, const Box* b) { return a->from < b->from; });
     for (std::size_t k = 0; k < boxes.size(); ++k) {
+      const Box& box = *boxes[k];
       double one = 1;
-      for (const std::int64_t each : boxes[k].sizes) one *= static_cast<double>(each);
+      for (const std::int64_t each : box.sizes) one *= static_cast<double>(each);
       size += one;
       for (std::size_t other = k + 1; other < boxes.size(); ++other) {
         budget.spend(1);
         // The others begin later along the first dimension.
-        if (!boxes[k].from.empty() && boxes[other].from[0] >= boxes[k].from[0] + boxes[k].sizes[0])
-          break;
-        if (boxes[k].meets(boxes[other])) return result;
+        if (!box.from.empty() && boxes[other]->from[0] >= box.from[0] + box.sizes[0]) break;
+        if (box.meets(*boxes[other])) return result;
       }
     }
     if (size != whole) return result;
@@ -389,6 +391,7 @@ const Communication* RelatedModules::communication(const Node& node) {
     if (others != 0 && !members.empty()) return nullptr;
     if (members.empty()) result.groups.pop_back();
   }
+  result.look_at_groups(runners_.ids.size());
   known->second = std::move(result);
   return &*known->second;
 }
@@ -435,10 +438,11 @@ std::optional<Fact> RelatedModules::communicated(Places& places, const Communica
   }
   const bool is_scatter = opcode == "reduce-scatter";
   if (opcode != "all-reduce" && opcode != "all-gather" && !is_scatter) return std::nullopt;
-  if (!communication.has_even_groups(places.devices())) return std::nullopt;
-  std::vector<std::size_t> position(places.devices());
+  if (!communication.has_even_groups) return std::nullopt;
+  std::vector<std::size_t> position;  ///< in its group
+  if (opcode != "all-reduce") position.resize(places.devices());
   for (const auto& group : groups) {
-    for (std::size_t k = 0; k < group.size(); ++k) position[group[k]] = k;
+    for (std::size_t k = 0; k < group.size() && !position.empty(); ++k) position[group[k]] = k;
   }
   const auto count = std::ssize(groups.at(0));
   const auto along = static_cast<std::size_t>(

@@ -109,12 +109,12 @@ std::optional<Fact> RelatedModules::broadcast_with(const Node& node, const Form&
   }
   std::sort(list.begin(), list.end());
   Node wide = node;
-  wide.shape.sizes.clear();
-  Index sizes;
+  Index own_sizes, sizes;
   for (const std::int64_t each : list) {
-    wide.shape.sizes.push_back(element_of(own, each));
+    own_sizes.push_back(element_of(own, each));
     sizes.push_back(element_of(hint, each));
   }
+  wide.shape.sizes = std::move(own_sizes);
   const auto operand = reshaped(wide, fact, sizes);
   if (!operand) return std::nullopt;
   return moved(node, {"broadcast", "", {list, own}}, {&*operand}, Index(hint.begin(), end));
@@ -143,7 +143,7 @@ std::optional<Fact> RelatedModules::reshaped_by_parts(const Node& node, const Fa
     if (each < 0 || each >= std::ssize(order) || used[static_cast<std::size_t>(each)])
       return std::nullopt;
     used[static_cast<std::size_t>(each)] = true;
-    turned.shape.sizes[k] = element_of(parts.shape.sizes, each);
+    turned.shape.sizes.set(k, element_of(parts.shape.sizes, each));
     if (turned.shape.sizes[k] == 1) continue;
     if (each < last) return std::nullopt;
     last = each;
@@ -165,14 +165,15 @@ std::optional<Fact> RelatedModules::reduced_to(const Node& node, const Form& for
   Form narrow = form;
   Node reduced = node;
   narrow.numbers[0].clear();
-  reduced.shape.sizes.clear();
+  Index kept;
   for (std::size_t k = 0; k < facts[0]->places.size(); ++k) {
     const std::int64_t size = places_.at(facts[0]->places[k]).size;
     if (contains(form.numbers[0], k) && size != 1)
       narrow.numbers[0].push_back(static_cast<std::int64_t>(k));
     else
-      reduced.shape.sizes.push_back(size);
+      kept.push_back(size);
   }
+  reduced.shape.sizes = std::move(kept);
   if (narrow.numbers[0].empty()) return std::nullopt;
   const auto all = reduce(reduced, narrow, facts);
   return all && !all->share ? reshaped(node, *all, sizes) : std::nullopt;
@@ -194,7 +195,9 @@ std::optional<Fact> RelatedModules::seen_as_sum(const Node& node, const Fact& fa
   sizes[along] = place.size;
   sizes.insert(sizes.begin() + at, place.whole / place.size);
   Node parts = node;
-  parts.shape.sizes.insert(parts.shape.sizes.begin() + at, 1);
+  Index own = node.shape.sizes;
+  own.insert(own.begin() + at, 1);
+  parts.shape.sizes = std::move(own);
   const auto split = reshaped(parts, fact, sizes);
   if (!split || places_.is_free(split->places[along])) return std::nullopt;
   std::vector<std::size_t> kept = split->places;

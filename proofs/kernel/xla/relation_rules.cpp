@@ -27,12 +27,13 @@ std::vector<Index> sizes_of(const std::vector<Node>& nodes, const Node& node) {
   return sizes;
 }
 
-std::optional<Fact> RelatedModules::made(const Node& node, Form form, const Facts& facts,
+std::optional<Fact> RelatedModules::made(const Node& node, const Form& form, const Facts& facts,
                                          std::vector<std::size_t> places,
                                          std::optional<std::size_t> partial) {
   std::vector<std::size_t> operands;
+  operands.reserve(facts.size());
   for (const Fact* fact : facts) operands.push_back(fact->tensor);
-  const auto tensor = tensors_.make(std::move(form), std::move(operands), kind_of(node.shape.type));
+  const auto tensor = tensors_.make(form, std::move(operands), kind_of(node.shape.type));
   if (!tensor) return std::nullopt;
   if (partial) {
     partial = places_.refined(*partial, places);
@@ -63,6 +64,7 @@ std::optional<Fact> RelatedModules::follows(std::size_t number,
   if (node.promises() && !is_promised(number, list)) return std::nullopt;
   if (local_.results.contains(number)) return after_loop(number, list, hint);
   Facts facts;
+  facts.reserve(list.size());
   // Without a fact about the condition a select is by what devices know of it.
   const bool is_choice = node.instruction->opcode == "select" && list.size() == 2;
   for (std::size_t k = 0; k < list.size(); ++k) {
@@ -238,14 +240,13 @@ std::optional<Fact> RelatedModules::elementwise(const Node& node, const Form& fo
   return applies ? made(node, form, facts, std::move(places), partial) : std::nullopt;
 }
 
-std::optional<Fact> RelatedModules::moved(const Node& node, Form form, const Facts& facts,
+std::optional<Fact> RelatedModules::moved(const Node& node, const Form& form, const Facts& facts,
                                           const Index& hint) {
   const std::string_view opcode = form.opcode;
-  const Index list = form.numbers.at(0);
+  const Index& list = form.numbers.at(0);
   const Index& sizes = node.shape.sizes;
   if (opcode == "iota") {
     if (hint.size() != sizes.size()) return std::nullopt;
-    form.numbers[1] = hint;
     std::vector<std::size_t> places;
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       if (hint[k] < sizes[k]) return std::nullopt;
@@ -253,7 +254,7 @@ std::optional<Fact> RelatedModules::moved(const Node& node, Form form, const Fac
       places.push_back(static_cast<std::int64_t>(k) == list[0] ? places_.fixed(free).value()
                                                                : free);
     }
-    return made(node, form, {}, std::move(places));
+    return made(node, {form.opcode, form.text, {list, hint}}, {}, std::move(places));
   }
   const Fact& fact = *facts.at(0);
   if (opcode == "reshape") {
@@ -276,15 +277,16 @@ std::optional<Fact> RelatedModules::moved(const Node& node, Form form, const Fac
   if (opcode == "broadcast") {
     if (hint.size() > sizes.size()) return broadcast_with(node, form, fact, hint);
     if (hint.size() != sizes.size()) return std::nullopt;
-    form.numbers[1] = hint;
     std::vector<std::size_t> places;
+    places.reserve(sizes.size());
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       if (hint[k] < 1) return std::nullopt;
       places.push_back(places_.free(sizes[k], hint[k]));
     }
     for (std::size_t k = 0; k < list.size(); ++k)
       places.at(static_cast<std::size_t>(list[k])) = fact.places.at(k);
-    return made(node, form, facts, std::move(places), fact.partial);
+    return made(node, {form.opcode, form.text, {list, hint}}, facts, std::move(places),
+                fact.partial);
   }
   if (opcode != "pad" || facts[1]->partial || fact.partial) return std::nullopt;
   if (hint == Index{0}) return within_padding(node, form, fact);

@@ -449,7 +449,8 @@ std::optional<std::vector<std::size_t>> add_joined_reduction(FlatModule& flat, c
     whole.attributes.set("dimensions", text_of({reduced[0]}));
     whole.shape = node_of(operands[k]).shape;
     if (reduced[0] < 0 || reduced[0] >= std::ssize(whole.shape.sizes)) return std::nullopt;
-    whole.shape.sizes[static_cast<std::size_t>(reduced[0])] *= members;
+    whole.shape.sizes.set(static_cast<std::size_t>(reduced[0]),
+                          element_of(whole.shape.sizes, reduced[0]) * members);
     Node gather = written(flat, node_of(node.operands[k]), std::move(whole));
     gather.operands = {operands[k]};
     result.operands[k] = add(std::move(gather));

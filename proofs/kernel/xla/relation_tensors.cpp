@@ -252,14 +252,14 @@ std::size_t Tensors::unknown(const Shape& shape) {
                  shape.sizes});
 }
 
-std::optional<std::size_t> Tensors::make(Form form, std::vector<std::size_t> operands,
+std::optional<std::size_t> Tensors::make(const Form& form, std::vector<std::size_t> operands,
                                          const std::string& kind) {
   const std::size_t number =
-      applications_.number({std::move(form), std::move(operands), kind}).first;
+      applications_.number({forms_.number(form).first, std::move(operands), kind}).first;
   results_.resize(applications_.size());
   if (!results_[number]) {
     const Application& known = applications_.at(number);
-    const auto result = made(known.form, known.operands, known.kind);
+    const auto result = made(forms_.at(known.form), known.operands, known.kind);
     results_[number] = result;
   }
   return *results_[number];
@@ -362,7 +362,7 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
     for (std::size_t k = 0; k < plain.numbers[2].size(); ++k) {
       if (at(operands[0]).sizes.at(k) == 1) plain.numbers[2][k] = 0;
     }
-    if (plain != form) return make(std::move(plain), operands, kind);
+    if (plain != form) return make(plain, operands, kind);
   }
   if (is_one_of(opcode, {"concatenate", "pad", "reduce", "slice"})) {
     if (const auto simple = padded(form, operands, kind)) return simple;
@@ -441,7 +441,7 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
       if (sizes[k] == 1) stride = 1;
       plain.numbers[1][k] = plain.numbers[0][k] + (sizes[k] - 1) * stride + 1;
     }
-    if (plain != form) return make(std::move(plain), operands, kind);
+    if (plain != form) return make(plain, operands, kind);
   }
   if (opcode == "slice" && x.form.opcode == "dot") return slice_of_dot(form, operands[0]);
   if (opcode == "slice" && x.form.opcode == "concatenate") {
@@ -453,7 +453,7 @@ std::optional<std::size_t> Tensors::simplified(const Form& form,
       own.numbers[0][along] -= begin;
       own.numbers[1][along] -= begin;
       const bool is_inside = begin <= form.numbers[0][along] && form.numbers[1][along] <= end;
-      if (is_inside && begin < end) return make(std::move(own), {each}, kind);
+      if (is_inside && begin < end) return make(own, {each}, kind);
       begin = end;
     }
   }

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,7 +30,6 @@ struct Form {
 inline std::int64_t element_of(const Index& index, std::int64_t at) {
   return index.at(static_cast<std::size_t>(at));
 }
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names);
 /// `float` for all types of real numbers.
 std::string kind_of(const Type& type);
 /// What a reducer does, if that is one commutative and associative operation.
@@ -99,7 +99,7 @@ class Tensors {
   std::optional<std::size_t> splat(std::size_t scalar, const Index& sizes);
   std::size_t zeros_of(const std::string& kind, const Index& sizes);
   /// Nothing where the operands do not fit.
-  std::optional<std::size_t> make(Form form, std::vector<std::size_t> operands,
+  std::optional<std::size_t> make(const Form& form, std::vector<std::size_t> operands,
                                   const std::string& kind);
   std::size_t scalar(std::string_view literal, const Type& type);
   /// Nothing where elements are missing.
@@ -128,7 +128,7 @@ class Tensors {
     std::vector<Digits> dimensions;  ///< of every dimension, outermost first
     bool is_own = false;             ///< whether nothing is moved
   };
-  Moved moved(std::size_t number) const;
+  const Moved& moved(std::size_t number) const;
   /// Dimensions in a tensor of sizes `own` are those in one of sizes `next`, of which some are cut
   /// or wider; these are digits as they are.
   static void resize(std::vector<Digits>& dimensions, const Index& own, const Index& next);
@@ -163,6 +163,7 @@ class Tensors {
 
  private:
   std::size_t intern(Tensor tensor);
+  Moved move_of(std::size_t number) const;
   std::optional<std::size_t> made(const Form& form, std::vector<std::size_t> operands,
                                   const std::string& kind);
   static std::optional<std::vector<Digits>> moved_by(const Form& form,
@@ -335,15 +336,17 @@ class Tensors {
   Interned<Tensor> tensors_;
   /// What make() was asked for, and what it made: repeated layers ask for the same again.
   struct Application {
-    Form form;
+    std::size_t form = 0;  ///< in forms_
     std::vector<std::size_t> operands;
     std::string kind;
     bool operator==(const Application&) const = default;
     void add_to(Hasher& hash) const { hash.add(form).add(operands).add(kind); }
   };
+  Interned<Form> forms_;
   Interned<Application> applications_;
   std::vector<std::optional<std::optional<std::size_t>>> results_;
-  std::map<std::size_t, Numbering> alike_;  ///< of tensors that are not the same everywhere
+  mutable std::deque<std::optional<Moved>> moved_;  ///< by tensor, of those that were asked for
+  std::map<std::size_t, Numbering> alike_;          ///< of tensors that are not the same everywhere
   std::vector<bool> may_be_infinite_, may_be_zero_, has_input_, finite_;
   std::vector<Sign> signs_;
 };

@@ -333,7 +333,7 @@ std::optional<std::size_t> add_grouped_convolution(FlatModule& flat, const Node&
     return std::nullopt;
   Instruction one = *all.instruction;
   one.attributes.set("batch_group_count", std::to_string(element_of(all.shape.sizes, batch)));
-  one.shape.sizes[static_cast<std::size_t>(batch)] = 1;
+  one.shape.sizes.set(static_cast<std::size_t>(batch), 1);
   Node grouped = written(flat, all, std::move(one));
   const std::size_t result = add(std::move(grouped));
   Instruction turn = *node.instruction;
@@ -370,9 +370,10 @@ std::optional<std::size_t> add_padded_windows(FlatModule& flat, const Node& node
     is_padded = is_padded || has_more;
     padding += (k == 0 ? "" : "x") + std::to_string(each.low) + "_" + std::to_string(each.high) +
                "_" + std::to_string(each.base_dilation - 1);
-    std::int64_t& size = pad.shape.sizes[k];
+    const std::int64_t size = pad.shape.sizes[k];
     if (node.shape.sizes[k] != each.positions(size)) return std::nullopt;
-    size = (size == 0 ? 0 : (size - 1) * each.base_dilation + 1) + each.low + each.high;
+    const std::int64_t wide = size == 0 ? 0 : (size - 1) * each.base_dilation + 1;
+    pad.shape.sizes.set(k, wide + each.low + each.high);
     each.low = each.high = 0;
     each.base_dilation = 1;
   }
