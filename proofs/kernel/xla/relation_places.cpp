@@ -439,10 +439,12 @@ std::optional<Fact> RelatedModules::communicated(Places& places, const Communica
   const bool is_scatter = opcode == "reduce-scatter";
   if (opcode != "all-reduce" && opcode != "all-gather" && !is_scatter) return std::nullopt;
   if (!communication.has_even_groups) return std::nullopt;
-  std::vector<std::size_t> position;  ///< in its group
-  if (opcode != "all-reduce") position.resize(places.devices());
-  for (const auto& group : groups) {
-    for (std::size_t k = 0; k < group.size() && !position.empty(); ++k) position[group[k]] = k;
+  std::vector<std::size_t> position;  // of devices in their groups, where these are in an order
+  if (opcode != "all-reduce") {
+    position.resize(places.devices());
+    for (const auto& group : groups) {
+      for (std::size_t k = 0; k < group.size(); ++k) position[group[k]] = k;
+    }
   }
   const auto count = std::ssize(groups.at(0));
   const auto along = static_cast<std::size_t>(
