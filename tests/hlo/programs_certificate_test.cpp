@@ -162,6 +162,31 @@ TEST_CASE("a program receives from two others what they have of one tensor") {
   CHECK(gathered(all, "x", "n") != "accepted");
 }
 
+TEST_CASE("two arrays that are cut alike come to where each is sent") {
+  const std::string half = "f32[2]", all = "{0,2},{1,3}", crossed = "{0,3},{1,2}";
+  const auto product = [&](const std::string& first, const std::string& second) {
+    return answer(
+        {kX + "  n = f32[4] negate(x)\n  d = f32[4] add(x, x)\n"
+              "  ROOT y = f32[4] multiply(n, d)\n",
+         {{{{0, 1}},
+           program("  x = f32[2] parameter(0)\n  n = f32[2] negate(x)\n"
+                   "  d = f32[2] add(x, x)\n" +
+                       send("s", "n", 1, first, half) + send("t", "d", 2, second, half) + kEnd,
+                   2)},
+          {{{2, 3}},
+           program(receive("r", 1, first, half) + receive("q", 2, second, half) +
+                       "  ROOT y = f32[2] multiply(r, q)\n",
+                   2)}},
+         {{{0, 1}, {{0, 0}}, true}},
+         {{{2, 3}, {{1, 0}}, true}},
+         4});
+  };
+  CHECK(product(all, all) == "accepted");
+  CHECK(product(all, crossed) != "accepted");
+  CHECK(product(crossed, all) != "accepted");
+  CHECK(product(crossed, crossed) != "accepted");
+}
+
 TEST_CASE("no device waits forever") {
   // Both send what they have, and add what they receive.
   const auto both = [](const std::string& first, const std::string& second) {
@@ -205,9 +230,10 @@ TEST_CASE("no device waits forever") {
 
 TEST_CASE("collectives that follow each other wait for all members, each where it stands") {
   // Devices 0 and 1 run one program. What device 1 receives is sent after what device 0 sends.
-  const auto all = [](const std::string& name, const std::string& of) {
-    return "  " + name + " = f32[4] all-reduce(" + of +
-           "), channel_id=9, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=max\n";
+  const auto all = [](const std::string& name, const std::string& of,
+                      const std::string& groups = "{0,1}") {
+    return "  " + name + " = f32[4] all-reduce(" + of + "), channel_id=9, replica_groups={" +
+           groups + "}, use_global_device_ids=true, to_apply=max\n";
   };
   const std::string pairs = "{2,0},{3,1}", out = send("s", "x", 2, "{0,2}");
   const std::string begin = start_receive("r", 1, pairs), end = finish_receive("r", 1);
@@ -233,6 +259,10 @@ TEST_CASE("collectives that follow each other wait for all members, each where i
   CHECK(program_of_two(first + begin + end + second + out) == forever);
   CHECK(program_of_two(begin + first + end + second + out) == forever);
   CHECK(program_of_two(begin + end + first + second + out) == forever);
+  const std::string alone = all("m", "x", "{0},{1}");
+  CHECK(program_of_two(alone + second + begin + end + out) == "accepted");
+  CHECK(program_of_two(alone + begin + end + out + second) == "accepted");
+  CHECK(program_of_two(begin + end + alone + second + out) == forever);
 }
 
 TEST_CASE("every device runs one program, and every element of every output is held") {

@@ -111,8 +111,9 @@ inline std::string finish_receive(const std::string& name, int channel,
                      channel, shape) +
          fmt::format("  {0} = {1} get-tuple-element({0}.done), index=0\n", name, shape);
 }
-inline std::string receive(const std::string& name, int channel, const std::string& list) {
-  return start_receive(name, channel, list) + finish_receive(name, channel);
+inline std::string receive(const std::string& name, int channel, const std::string& list,
+                           const std::string& shape = "f32[4]") {
+  return start_receive(name, channel, list, shape) + finish_receive(name, channel, shape);
 }
 
 inline const std::string kX = "  x = f32[4] parameter(0)\n";
