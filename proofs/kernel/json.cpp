@@ -31,7 +31,8 @@ std::size_t plain_characters(std::string_view text) {
   constexpr std::uint64_t kOnes = 0x0101010101010101U, kHighs = 0x80 * kOnes;
   for (std::uint64_t eight = 0; text.size() - count >= sizeof eight; count += sizeof eight) {
     std::memcpy(&eight, text.data() + count, sizeof eight);
-    // Each is not 0 if a byte is less than 0x20, or what it is looked for.
+    // The highest bit of some byte is set if and only if one is below 0x20, a quote, a backslash,
+    // or not ASCII.
     const std::uint64_t below = (eight - 0x20 * kOnes) & ~eight;
     const std::uint64_t quote = eight ^ ('"' * kOnes), slash = eight ^ ('\\' * kOnes);
     const std::uint64_t others = ((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
 #include <unordered_map>
 
 #include "proofs/kernel/input.h"
@@ -81,11 +80,28 @@ auto Interpreter::groups_of(const Instruction& instruction, bool reduces) const 
         groups_.emplace(key, numbered_groups(std::move(lists), has_channel, wants_global, reduces))
             .first;
   }
+  if (active_.empty()) return known->second;
   for (const auto& group : known->second) {
-    if (active_.empty()) break;
     for (const std::size_t each : group) require_together(group[0], each);
   }
   return known->second;
+}
+
+/// It is executed on the numbers of devices, from 1; nobody's is 0.
+std::vector<std::optional<std::size_t>> Interpreter::senders_of(const Computation& computation,
+                                                                const Instruction& permute) {
+  const Type type = type_called("s32");
+  Value value;
+  for (std::size_t id = 0; id < devices_.count(); ++id)
+    value.devices.push_back(std::make_shared<const Tensor>(
+        Tensor{type, {}, {arithmetic_.integer(static_cast<std::int64_t>(id) + 1, type)}}));
+  value = result(computation, permute, {&value});
+  std::vector<std::optional<std::size_t>> senders(devices_.count());
+  for (std::size_t id = 0; id < senders.size(); ++id) {
+    const std::int64_t sender = arithmetic_.known(value.devices[id]->cells.at(0), type).value();
+    if (sender != 0) senders[id] = static_cast<std::size_t>(sender - 1);
+  }
+  return senders;
 }
 
 auto Interpreter::numbered_groups(std::vector<Index> lists, bool has_channel, bool wants_global,

@@ -54,19 +54,8 @@ template <typename Thing>
 class Interned {
  public:
   /// The number, and whether it is new: a copy is made of what is.
-  template <typename Given>
-  requires std::same_as<std::remove_cvref_t<Given>, Thing> std::pair<std::size_t, bool> number(
-      Given&& thing) {
-    const std::uint64_t hash = Hasher().add(thing).value();
-    if (2 * things_.size() >= slots_.size()) grow();
-    const std::size_t slot = slot_of(thing, hash);
-    if (slots_[slot] != kNothing) return {slots_[slot], false};
-    slots_[slot] = static_cast<std::uint32_t>(things_.size());
-    hashes_.push_back(hash);
-    things_.push_back(std::forward<Given>(thing));
-    return {things_.size() - 1, true};
-  }
-  std::pair<std::size_t, bool> number(Thing&& thing) { return number<Thing>(std::move(thing)); }
+  std::pair<std::size_t, bool> number(const Thing& thing) { return numbered(thing); }
+  std::pair<std::size_t, bool> number(Thing&& thing) { return numbered(std::move(thing)); }
   /// The number of a thing that has one.
   std::optional<std::size_t> find(const Thing& thing) {
     if (slots_.empty()) return std::nullopt;
@@ -78,6 +67,18 @@ class Interned {
 
  private:
   static constexpr std::uint32_t kNothing = UINT32_MAX;
+
+  template <typename Given>
+  std::pair<std::size_t, bool> numbered(Given&& thing) {
+    const std::uint64_t hash = Hasher().add(thing).value();
+    if (2 * things_.size() >= slots_.size()) grow();
+    const std::size_t slot = slot_of(thing, hash);
+    if (slots_[slot] != kNothing) return {slots_[slot], false};
+    slots_[slot] = static_cast<std::uint32_t>(things_.size());
+    hashes_.push_back(hash);
+    things_.push_back(std::forward<Given>(thing));
+    return {things_.size() - 1, true};
+  }
 
   /// That of the thing, or the one where it would be.
   std::size_t slot_of(const Thing& thing, std::uint64_t hash) {

@@ -337,6 +337,9 @@ class Interpreter {
   /// The groups of a collective: a device is in at most one.
   using Groups = std::vector<std::vector<std::size_t>>;
   const Groups& groups_of(const Instruction& instruction, bool reduces) const;
+  /// Of a collective-permute, by device: the one whose array it gets, if any.
+  std::vector<std::optional<std::size_t>> senders_of(const Computation& computation,
+                                                     const Instruction& permute);
 
  private:
   using Tensors = std::vector<const Tensor*>;  ///< the operands on one device

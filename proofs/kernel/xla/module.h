@@ -133,22 +133,6 @@ struct Instruction {
   bool allocates_memory() const;
 };
 
-/// The first instruction of every kind of a module: what does not depend on names and operands is
-/// the same of all.
-class FirstOfKind {
- public:
-  bool operator()(const Instruction& each) {
-    if (each.kind == 0) return true;
-    if (each.kind >= seen_.size()) seen_.resize(each.kind + 1, false);
-    const bool is_first = !seen_[each.kind];
-    seen_[each.kind] = true;
-    return is_first;
-  }
-
- private:
-  std::vector<bool> seen_;
-};
-
 struct Computation {
   std::vector<Instruction> instructions;  ///< operands before their uses
   std::vector<std::uint32_t> parameters;

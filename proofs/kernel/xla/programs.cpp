@@ -120,7 +120,7 @@ void Programs::read(std::size_t program, Budget& budget) {
   }
   const auto arithmetic = make_numbers(0, 0);
   Interpreter interpreter(module, *arithmetic, programs_[program].counts, budget);
-  Reading reading{interpreter, *arithmetic};
+  Reading reading{interpreter};
   const auto& instructions = module.main().instructions;
   std::vector<bool> is_local;    // by kind of instruction: it neither waits for others nor says so
   std::vector<bool> is_message;  // by instruction
@@ -282,27 +282,21 @@ bool Programs::has_counterpart(const Ends& ends) const {
   return are_same(value, send.shape.parts[0]) && are_same(value, at(*ends.receive).shape.parts[0]);
 }
 
-/// Executed on the numbers of devices. All that are connected wait for each other.
+/// All that are connected wait for each other.
 auto Programs::members_of_permute(const Program& program, const Instruction& instruction,
-                                  const Reading& reading) -> Members {
+                                  Interpreter& interpreter) -> Members {
   Members members;
-  Value value;
-  const Type type = type_called("s32");
-  for (std::size_t id = 0; id < program.counts.count(); ++id)
-    value.devices.push_back(std::make_shared<const Tensor>(
-        Tensor{type, {}, {reading.arithmetic.integer(static_cast<std::int64_t>(id) + 1, type)}}));
-  value = reading.interpreter.result(program.module.main(), instruction, {&value});
-  std::vector<std::size_t> root(value.devices.size());
+  const auto senders = interpreter.senders_of(program.module.main(), instruction);
+  std::vector<std::size_t> root(senders.size());
   std::iota(root.begin(), root.end(), 0);
   const auto root_of = [&](std::size_t id) {
     while (root[id] != id) id = root[id];
     return id;
   };
   for (std::size_t id = 0; id < root.size(); ++id) {
-    const auto source = static_cast<std::size_t>(value.devices[id]->cells.at(0).value);
-    if (source == 0) continue;
-    members.sources[program.device_of(id)] = program.device_of(source - 1);
-    root[root_of(id)] = root_of(source - 1);
+    if (!senders[id]) continue;
+    members.sources[program.device_of(id)] = program.device_of(*senders[id]);
+    root[root_of(id)] = root_of(*senders[id]);
   }
   std::map<std::size_t, std::vector<std::size_t>> components;
   for (std::size_t id = 0; id < root.size(); ++id)
@@ -325,7 +319,7 @@ void Programs::read_collective(const Site& site, Reading& reading) {
   Members permuted;
   const Members* members = &permuted;
   if (instruction.opcode.starts_with("collective-permute")) {
-    permuted = members_of_permute(program, instruction, reading);
+    permuted = members_of_permute(program, instruction, reading.interpreter);
     keep_own(site.program, permuted);
   } else {
     const bool reduces = !instruction.opcode.starts_with("all-to-all") &&

@@ -108,7 +108,6 @@ class Programs {
   /// A program that is being read.
   struct Reading {
     Interpreter& interpreter;
-    Arithmetic& arithmetic;
     std::map<const Groups*, Members> members = {};  ///< by the interpreter's groups
     /// Those of the collective that the last of `steps` steps is, if nobody else waits in it.
     const Members* last = nullptr;
@@ -122,7 +121,7 @@ class Programs {
   void read_message(const Site& site);
   void read_done(const Site& site, std::map<std::size_t, std::size_t>& steps);
   static Members members_of_permute(const Program& program, const Instruction& instruction,
-                                    const Reading& reading);
+                                    Interpreter& interpreter);
   /// Leaves the groups that devices of the program are in.
   void keep_own(std::size_t program, Members& members) const;
   void read_collective(const Site& site, Reading& reading);

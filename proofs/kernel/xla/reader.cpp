@@ -488,8 +488,7 @@ class Reader {
     const auto known = parts ? kinds_.find(parts->key()) : kinds_.end();
     if (known != kinds_.end()) {
       // What was read of a line that is written alike is not read again.
-      std::vector<std::uint32_t> operands =
-          operands_in(parts->operands, line, computation, numbers);
+      auto operands = operands_in(parts->operands, line, computation, numbers);
       computation.instructions.push_back(known->second);
       computation.instructions.back().operands = std::move(operands);
     } else {
@@ -498,9 +497,8 @@ class Reader {
     }
     Instruction& instruction = computation.instructions.back();
     instruction.name = name;
-    if (instruction.opcode == "parameter")
-      computation.parameters.push_back(
-          static_cast<std::uint32_t>(computation.instructions.size() - 1));
+    const auto number = static_cast<std::uint32_t>(computation.instructions.size() - 1);
+    if (instruction.opcode == "parameter") computation.parameters.push_back(number);
     if (!numbers.number(name).second) line.fail("a name twice");
   }
 

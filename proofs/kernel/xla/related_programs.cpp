@@ -62,17 +62,29 @@ void RelatedPrograms::find_exchanges() {
   };
   for (const auto& [site, sources] : programs_.receives()) {
     const auto node = first_of(site);
-    std::set<ProgramNode> origins;
-    std::optional<Site> last;  // whose array was looked for
-    bool is_known = node.has_value();
+    std::map<Site, std::optional<ProgramNode>> arrays;  // that are sent
     for (const auto& source : sources) {
-      if (!source || last == source->first) continue;
-      last = source->first;
-      const auto from = first_of(source->first);
-      is_known = is_known && from;
-      if (from) origins.emplace(source->first.program, *from);
+      if (!source || arrays.contains(source->first)) continue;
+      const auto array = first_of(source->first);
+      auto& sent = arrays[source->first];
+      if (array) sent.emplace(source->first.program, *array);
     }
-    if (is_known) exchanges_[{site.program, *node}] = {{origins.begin(), origins.end()}, site};
+    const bool is_known = node && std::ranges::all_of(arrays, [](const auto& each) {
+                            return each.second.has_value();
+                          });
+    if (!is_known) continue;
+    std::set<ProgramNode> ordered;
+    for (const auto& [from, array] : arrays) ordered.insert(*array);
+    Exchange exchange{{ordered.begin(), ordered.end()}, site};
+    Route route;
+    for (const auto& source : sources) {
+      route.push_back(kNobody);
+      if (!source) continue;
+      const auto at = std::ranges::find(exchange.origins, *arrays.at(source->first));
+      route.back() = {static_cast<std::size_t>(at - exchange.origins.begin()), source->second};
+    }
+    exchange.route = routes_.number(std::move(route)).first;
+    exchanges_[{site.program, *node}] = std::move(exchange);
   }
   for (const auto& [site, parts] : programs_.spanning()) {
     const auto first = first_of(site);
@@ -104,12 +116,13 @@ std::optional<Fact> RelatedPrograms::follows(const ProgramNode& node,
   RelatedModules& related = *related_.at(node.first);
   const auto found = exchanges_.find(node);
   if (found == exchanges_.end()) {
-    own_facts_.clear();
+    std::vector<std::size_t> own;
+    own.reserve(facts.size());
     for (const auto& [program, fact] : facts) {
       if (program != node.first) return std::nullopt;
-      own_facts_.push_back(fact);
+      own.push_back(fact);
     }
-    return related.follows(node.second, own_facts_, hint);
+    return related.follows(node.second, own, hint);
   }
   const Exchange& exchange = found->second;
   budget_.spend(256 + 16 * facts.size());
@@ -139,31 +152,18 @@ std::optional<Fact> RelatedPrograms::follows(const ProgramNode& node,
 std::optional<Fact> RelatedPrograms::received(const ProgramNode& node, const Exchange& exchange,
                                               const std::vector<const Fact*>& facts) {
   Places& places = related_[node.first]->places();
-  const auto& sources = programs_.receives().at(exchange.site);
-  constexpr std::pair kNobody(SIZE_MAX, SIZE_MAX);
-  Route from;
-  bool is_all = true;
-  for (const auto& source : sources) {
-    from.push_back(kNobody);
-    is_all = is_all && source;
-    if (!source) continue;
-    const ProgramNode origin(
-        source->first.program,
-        related_[source->first.program]->local().of_entry.at(source->first.instruction).value());
-    const auto at = std::find(exchange.origins.begin(), exchange.origins.end(), origin);
-    from.back() = {static_cast<std::size_t>(at - exchange.origins.begin()), source->second};
-  }
+  const Route& from = routes_.at(exchange.route);
+  const bool is_all = std::ranges::find(from, kNobody) == from.end();
   const Fact& first = *facts[0];
   if (first.partial || (!is_all && first.places.empty())) return std::nullopt;
   const auto places_of = [&](std::size_t k) -> Places& {
     return related_[exchange.origins[k].first]->places();
   };
   Fact result{0, first.tensor, {}, {}};
-  const std::size_t route = routes_.number(from).first;
   for (std::size_t dim = 0; dim < first.places.size(); ++dim) {
     const Place& whole = places_of(0).at(first.places[dim]);
     bool is_free = is_all || dim > 0;
-    Sent sent{route, &places, {}};
+    Sent sent{exchange.route, &places, {}};
     std::vector<std::size_t> fixed;
     for (std::size_t k = 0; k < facts.size(); ++k) {
       Places& own = places_of(k);

@@ -47,13 +47,15 @@ class RelatedPrograms {
  private:
   bool answers_by_parts(const std::vector<ProgramFact>& facts, std::size_t output,
                         const ProgramsRelation& relation);
+  /// By device of a program that receives: which of the origins has what it gets, and on which
+  /// device of its program; nobody's is kNobody.
+  using Route = std::vector<std::pair<std::size_t, std::size_t>>;
+  static constexpr std::pair kNobody = {SIZE_MAX, SIZE_MAX};
   struct Exchange {
     std::vector<ProgramNode> origins;
     Site site;
+    std::size_t route = 0;  ///< of what is received, in routes_
   };
-  /// By device of a program: which of an exchange's origins has what it gets, and on which device
-  /// of that program.
-  using Route = std::vector<std::pair<std::size_t, std::size_t>>;
   /// What is sent along a route, of one dimension.
   struct Sent {
     std::size_t route = 0;
@@ -76,8 +78,7 @@ class RelatedPrograms {
   std::map<ProgramNode, Exchange> exchanges_;
   std::map<std::pair<std::size_t, const Relation*>, std::shared_ptr<Relation>> held_;
   Interned<Route> routes_;
-  std::map<Sent, std::size_t> sent_;    ///< its place in `to`
-  std::vector<std::size_t> own_facts_;  ///< that follows() is asked about
+  std::map<Sent, std::size_t> sent_;  ///< its place in `to`
 };
 
 /// The relation on the devices of one program; nothing if it has nothing of the tensor.

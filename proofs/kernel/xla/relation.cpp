@@ -20,6 +20,11 @@ constexpr std::int64_t kMaxNumbersOfAll = std::int64_t{1} << 18U;
 std::optional<std::vector<Segments>> product_of(const std::vector<const Piece*>& boxes,
                                                 std::size_t rank) {
   std::vector<Segments> all(rank);
+  if (boxes.size() == 1) {
+    for (std::size_t k = 0; k < rank; ++k)
+      all[k] = {{boxes[0]->at[k], boxes[0]->of[k], boxes[0]->sizes[k]}};
+    return all;
+  }
   std::set<std::vector<Segment>> different;
   std::size_t combinations = 1;
   for (std::size_t k = 0; k < rank; ++k) {
@@ -371,15 +376,9 @@ auto RelatedModules::holding(const Index& own, const Index& whole, const Relatio
       if (own.empty()) return std::nullopt;
       continue;
     }
-    if (boxes[device].size() == 1) {
-      const Piece& box = *boxes[device][0];
-      for (std::size_t k = 0; k < own.size(); ++k)
-        dimensions[k][device] = {{box.at[k], box.of[k], box.sizes[k]}};
-      continue;
-    }
-    const auto product = product_of(boxes[device], own.size());
+    auto product = product_of(boxes[device], own.size());
     if (!product) return std::nullopt;
-    for (std::size_t k = 0; k < own.size(); ++k) dimensions[k][device] = (*product)[k];
+    for (std::size_t k = 0; k < own.size(); ++k) dimensions[k][device] = std::move((*product)[k]);
   }
   Holding held{{}, {}};
   for (std::size_t k = 0; k < own.size(); ++k)

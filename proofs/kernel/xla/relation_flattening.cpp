@@ -77,10 +77,8 @@ class Flattening {
   Flattening(FlatModule& flat, Budget& budget) : flat_(flat), budget_(budget) {}
 
   void run() {
-    FirstOfKind is_first;
     for (const auto& [name, computation] : flat_.module.computations) {
       for (const Instruction& each : computation.instructions) {
-        if (!is_first(each)) continue;
         const bool is_message = is_one_of(each.opcode, {"recv", "recv-done", "send", "send-done"});
         if ((is_message && !flat_.is_one_of_several) ||
             is_one_of(each.opcode, {"infeed", "outfeed", "rng", "rng-get-and-update-state"}) ||

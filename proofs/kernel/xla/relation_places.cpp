@@ -355,20 +355,12 @@ const Communication* RelatedModules::communication(const Node& node) {
   };
   if (opcode == "collective-permute") {
     const std::vector<std::size_t> own = own_numbers();
-    // Executed on the numbers of devices; nobody's is 0.
-    Value value;
-    for (std::size_t id = 0; id < own.size(); ++id) {
-      const Type type = type_called("s32");
-      value.devices.push_back(std::make_shared<const Tensor>(
-          Tensor{type, {}, {numbers_->integer(static_cast<std::int64_t>(id) + 1, type)}}));
-    }
-    value = interpreter_.result(*node.computation, instruction, {&value});
+    const auto senders = interpreter_.senders_of(*node.computation, instruction);
     permutation_ = {opcode, {}, {}};
     permutation_.sources.resize(runners_.ids.size());
     for (std::size_t id = 0; id < own.size(); ++id) {
-      const auto source = static_cast<std::size_t>(value.devices[id]->cells.at(0).value);
-      if (source == 0) continue;
-      const std::size_t from = own[source - 1];
+      if (!senders[id]) continue;
+      const std::size_t from = own[*senders[id]];
       if ((from == kOther) != (own[id] == kOther)) return nullptr;
       if (own[id] != kOther) permutation_.sources[own[id]] = from;
     }
